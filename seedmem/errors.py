@@ -1,0 +1,39 @@
+"""The errors of the core.
+
+SeedmemError
+├── ShapeError            an array has another shape than its place demands
+├── VectorError           a vector that cannot be compared: wrong length, NaN, infinite, zero
+├── SpaceMismatchError    two vectors come from different encoders
+├── EncoderError          an encoder cannot be loaded, or failed on a text
+└── SnapshotError         stored bytes are damaged or belong to something else
+"""
+
+
+class SeedmemError(Exception):
+    """Base of every error that this library raises on purpose."""
+
+
+class ShapeError(SeedmemError, ValueError):
+    """An array has another shape than its place demands."""
+
+    def __init__(self, name: str, *, got: object, want: object) -> None:
+        super().__init__(f"{name}: got shape {got}, want {want}")
+
+
+class VectorError(SeedmemError, ValueError):
+    """A vector has the wrong length, a non-finite component, or no direction."""
+
+
+class SpaceMismatchError(SeedmemError):
+    """Two vectors come from different encoders, so their cosine means nothing."""
+
+    def __init__(self, *, got: object, want: object) -> None:
+        super().__init__(f"vector comes from {got}, this index holds {want}")
+
+
+class EncoderError(SeedmemError):
+    """An encoder cannot be loaded, or failed on a text."""
+
+
+class SnapshotError(SeedmemError):
+    """Stored bytes are damaged, or belong to another user, space or format."""

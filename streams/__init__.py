@@ -1,0 +1,1 @@
+"""streams: the service around seedmem. Kafka in and out, Redis below, Faust agents between."""

@@ -1,0 +1,112 @@
+"""One worker's settings, and the only reader of the environment.
+
+Each field is ``SEEDMEM_<FIELD>`` in the environment. A name that is not a
+field is refused: a misspelt setting never means the default.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from streams.errors import ConfigError
+
+PREFIX = "SEEDMEM_"
+
+Role = Literal["serve", "extract", "retrain"]
+Positive = Annotated[int, Meta(gt=0)]
+NotNegative = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(gt=0)]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One worker. Each field is ``SEEDMEM_<FIELD>`` in the environment."""
+
+    kafka: str = "localhost:9092"
+    """Bootstrap servers, comma-separated."""
+    redis: str = "redis://localhost:6379/0"
+    """URL of the Redis server that keeps every user's records."""
+    role: Role = "serve"
+    """Which agents this process runs; each role is its own consumer group."""
+    namespace: str = ""
+    """Prefix of every topic, key and consumer group, so that several services share one cluster."""
+    partitions: Positive = 12
+    """Of every input topic. Fixed at first deployment: changing it moves every user."""
+    replication: Positive = 1
+    """Replicas of a topic that ``topics create`` makes."""
+    encoder: str = "minilm"
+    """``minilm``, ``onnx:DIR_OR_HUB_ID``, ``st:DIR_OR_HUB_ID``, ``given:DIM`` or ``hash:DIM``."""
+    exact_limit: NotNegative = 5_000
+    """Memories up to which a user is searched exactly; above it by hnswlib. 0: hnswlib always."""
+    hot_bytes: Positive = 2_000_000_000
+    """Bytes of hot users before the least recently used is let go."""
+    threads: Positive = 1
+    """Threads of each pool (queries, ingest, their encoders)."""
+    batch_size: Positive = 64
+    """Most events of one ingest batch."""
+    batch_wait: Seconds = 0.02
+    """Seconds an ingest batch waits to fill."""
+    queries_in_flight: Positive = 256
+    """Queries that one worker answers at a time."""
+    deadline: Seconds = 2.0
+    """Seconds within which a query without ``deadline_ms`` gets its reply."""
+    reply_topics: tuple[str, ...] = ()
+    """Reply topics that a query may name, besides the default one."""
+    allow_volatile_redis: bool = False
+    """Start also on a Redis that loses acknowledged writes on a crash."""
+    redis_timeout: Seconds = 2.0
+    """Seconds until one Redis call counts as failed (it is then retried)."""
+    instance_id: str = ""
+    """Static group membership, for example the pod name. Empty: dynamic membership."""
+    session_timeout: Seconds = 10.0
+    """Seconds without a heartbeat until the group gives a worker's partitions away."""
+    health_port: Annotated[int, Meta(ge=0, le=65535)] = 0
+    """Port of liveness, readiness and metrics; 0 picks a free one."""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None, **overrides: object) -> "Settings":
+        """Return the settings of ``env`` (by default the process's), with ``overrides`` on top.
+
+        Raises:
+            ConfigError: a name is unknown, or a value does not fit its field.
+        """
+        env = os.environ if env is None else env
+        given: dict[str, object] = {}
+        for name, value in env.items():
+            if name.startswith(PREFIX):
+                given[_field_of(name)] = _parsed(name, value)
+        return cls.of(given | overrides)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, object]) -> "Settings":
+        """Return the settings that ``fields`` make. Raises ``ConfigError`` as ``from_env`` does."""
+        try:
+            return msgspec.convert(dict(fields), cls, strict=False)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"setting does not fit: {error}") from error
+
+    def to_env(self) -> dict[str, str]:
+        """Return the environment that makes a child process run with these settings."""
+        return {PREFIX + name.upper(): _formatted(getattr(self, name)) for name in _FIELDS}
+
+
+_FIELDS = tuple(Settings.__struct_fields__)
+
+
+def _field_of(name: str) -> str:
+    field = name.removeprefix(PREFIX).lower()
+    if field not in _FIELDS:
+        raise ConfigError(f"unknown setting {name}; known: {', '.join(sorted(_FIELDS))}")
+    return field
+
+
+def _parsed(name: str, value: str) -> object:
+    if name == f"{PREFIX}REPLY_TOPICS":
+        return [topic for topic in value.split(",") if topic]
+    return value
+
+
+def _formatted(value: object) -> str:
+    return ",".join(value) if isinstance(value, tuple) else str(value)
