@@ -5,7 +5,9 @@ SeedmemError
 ├── VectorError           a vector that cannot be compared: wrong length, NaN, infinite, zero
 ├── SpaceMismatchError    two vectors come from different encoders
 ├── EncoderError          an encoder cannot be loaded, or failed on a text
-└── SnapshotError         stored bytes are damaged or belong to something else
+├── SnapshotError         stored bytes are damaged or belong to something else
+├── AdapterError          an adapter's weights or stored bytes cannot be trusted
+└── SupervisionError      pairs or settings that no adapter can be fitted on
 """
 
 
@@ -37,3 +39,14 @@ class EncoderError(SeedmemError):
 
 class SnapshotError(SeedmemError):
     """Stored bytes are damaged, or belong to another user, space or format."""
+
+
+class AdapterError(SeedmemError):
+    """An adapter's weights or stored bytes cannot be trusted: damaged, hostile, stale or foreign.
+
+    What to do: serve the version before it, or ``Adapter.identity``; the answer must still come.
+    """
+
+
+class SupervisionError(SeedmemError):
+    """Pairs or settings that no adapter can be fitted on; the current adapter stays."""
