@@ -1,0 +1,225 @@
+"""At least once: read, admit, apply, make durable, ack in offset order.
+
+One agent is two tasks around one bounded queue: a pump that reads the stream
+without acking, and a worker that applies what it read and then acks, in the
+order in which the events came. Faust commits past a single un-acked event, so
+that order is what keeps a kill from losing one. An exception that left an agent
+would do the same, so none does: a bad event is buried, a missing dependency is
+waited for, and what would stop a task ends the process; its successor reads the
+un-acked events again.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+import faust
+from faust.types import EventT
+
+from streams.errors import PermanentError
+from streams.events import Event
+from streams.intake import Intake, Received
+from streams.patience import patiently
+from streams.progress import Partition, Progress
+from streams.refusal import Reason, RefusedError
+from streams.window import Window
+
+logger = logging.getLogger(__name__)
+
+ATTEMPTS = 3  # of a handler that fails on one event alone, before the event is buried
+LAST_WORDS = 5.0  # seconds that events in flight get when the worker stops
+
+E = TypeVar("E", bound=Event)
+T = TypeVar("T")
+Raw = EventT[bytes]
+Stream = faust.Stream[bytes]
+
+
+class Delivery:
+    """What all agents of one worker share."""
+
+    def __init__(self, app: faust.App, intake: Intake, progress: Progress) -> None:
+        self._app, self._intake, self._progress = app, intake, progress
+
+    async def in_batches(
+        self,
+        stream: Stream,
+        prepare: Callable[[Received[E]], T],
+        apply: Callable[[Sequence[T]], Awaitable[None]],
+        *,
+        kind: type[E],
+        size: int,
+        within: float,
+    ) -> None:
+        """Apply the events of ``stream`` in batches, each durable before it is acked.
+
+        Args:
+            prepare: turns an event into what ``apply`` takes; raises ``RefusedError``.
+            apply: makes a batch durable. It may be called again with the same events.
+            kind: the event type of the topic.
+            size: most events of a batch.
+            within: seconds that a batch waits to fill.
+        """
+        buffer: asyncio.Queue[Raw] = asyncio.Queue(maxsize=2 * size)
+
+        async def pump() -> None:
+            async for raw in stream.noack().events():
+                await buffer.put(raw)
+
+        async def work() -> None:
+            async for batch in _batches(buffer, size=size, within=within):
+                mine = [raw for raw in batch if self._is_current(raw)]
+                ready = []
+                for raw in mine:
+                    if (received := await self._admitted(raw, kind, prepare)) is not None:
+                        ready.append((raw, received))
+                await self._apply(ready, apply)
+                for raw in mine:
+                    self._ack(raw)
+
+        await self._together(pump(), work())
+
+    async def each(
+        self,
+        stream: Stream,
+        handle: Callable[[Received[E]], Awaitable[None]],
+        refuse: Callable[[Raw, RefusedError], Awaitable[None]],
+        *,
+        kind: type[E],
+        in_flight: int,
+    ) -> None:
+        """Handle the events of ``stream`` side by side, acked in their order.
+
+        Args:
+            handle: sees each admitted event and keeps its own deadline.
+            refuse: sees each event that was buried.
+            kind: the event type of the topic.
+            in_flight: most events between the oldest un-acked and the newest.
+        """
+        window: Window[Raw] = Window(in_flight, self._ack)
+
+        async def pump() -> None:
+            async for raw in stream.noack().events():
+                if self._is_current(raw):
+                    one = self._handle(raw, kind, handle, refuse)
+                    await window.add(raw, asyncio.create_task(one))
+
+        try:
+            await self._together(pump(), window.run())
+        except asyncio.CancelledError:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORDS):
+                    await window.drain()
+            raise
+
+    async def _handle(
+        self,
+        raw: Raw,
+        kind: type[E],
+        handle: Callable[[Received[E]], Awaitable[None]],
+        refuse: Callable[[Raw, RefusedError], Awaitable[None]],
+    ) -> None:
+        try:
+            if (received := await self._intake.admit(raw, kind)) is not None:
+                await handle(received)
+            return
+        except RefusedError as error:
+            refusal = error
+        except Exception as error:
+            logger.exception("handler failed")
+            refusal = RefusedError(Reason.HANDLER, repr(error))
+        await self._intake.bury(raw, refusal)
+        await refuse(raw, refusal)
+
+    async def _admitted(
+        self, raw: Raw, kind: type[E], prepare: Callable[[Received[E]], T]
+    ) -> T | None:
+        """Return the prepared event, or None when it was forwarded or buried."""
+        try:
+            received = await self._intake.admit(raw, kind)
+            return None if received is None else prepare(received)
+        except RefusedError as error:
+            await self._intake.bury(raw, error)
+            return None
+
+    async def _apply(
+        self, ready: Sequence[tuple[Raw, T]], apply: Callable[[Sequence[T]], Awaitable[None]]
+    ) -> None:
+        """Apply all of ``ready``; an event that spoils its batch is found and buried."""
+        if not ready:
+            return
+        failure = await _failure(lambda: apply([item for _, item in ready]))
+        for _ in range(ATTEMPTS - 1 if len(ready) == 1 else 0):
+            if failure is not None and failure.reason is Reason.HANDLER:
+                failure = await _failure(lambda: apply([item for _, item in ready]))
+        if failure is None:
+            return
+        if len(ready) == 1:
+            await self._intake.bury(ready[0][0], failure)
+            return
+        half = len(ready) // 2
+        await self._apply(ready[:half], apply)
+        await self._apply(ready[half:], apply)
+
+    def _is_current(self, raw: Raw) -> bool:
+        """Whether the partition has stayed ours since the event was read."""
+        return bool(raw.message.generation_id == self._app.consumer_generation_id)
+
+    def _ack(self, raw: Raw) -> None:
+        if self._is_current(raw):
+            raw.ack()
+            message = raw.message
+            self._progress.advance(Partition(message.topic, message.partition), message.offset)
+
+    async def _together(self, *coroutines: Coroutine[Any, Any, None]) -> None:
+        """Run all until cancelled; should one end by itself, end the process."""
+        tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        error = next(iter(done)).exception()
+        if error is None and self._app.should_stop:
+            raise asyncio.CancelledError
+        end_process(f"an agent ended: {error or 'its stream is over'}", error)
+
+
+def end_process(why: str, error: BaseException | None = None) -> None:
+    """End this process at once with exit code 1, un-acked events left to its successor."""
+    logger.critical("the worker ends: %s", why, exc_info=error)
+    logging.shutdown()
+    os._exit(1)
+
+
+async def _failure(call: Callable[[], Awaitable[None]]) -> RefusedError | None:
+    """Return why ``call`` failed for good, or None when it succeeded."""
+    try:
+        await patiently(call)
+    except PermanentError:
+        raise
+    except RefusedError as error:
+        return error
+    except Exception as error:
+        logger.exception("handler failed")
+        return RefusedError(Reason.HANDLER, repr(error))
+    return None
+
+
+async def _batches(
+    buffer: asyncio.Queue[Raw], *, size: int, within: float
+) -> AsyncIterator[list[Raw]]:
+    """Yield what comes within ``within`` seconds of a first event, at most ``size`` at a time."""
+    clock = asyncio.get_running_loop().time
+    while True:
+        batch = [await buffer.get()]
+        until = clock() + within
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(until):
+                while len(batch) < size:
+                    batch.append(await buffer.get())
+        yield batch
