@@ -1,0 +1,56 @@
+"""A name → its encoder: the one place that knows them all."""
+
+from seedmem.encode.port import Encoder
+from seedmem.errors import EncoderError
+from seedmem.vectors import VectorSpace
+
+NAMES = (
+    "minilm, onnx:DIRECTORY, onnx:ORG/MODEL[@REVISION], st:DIRECTORY, st:ORG/MODEL[@REVISION], "
+    "given:DIMENSION, hash:DIMENSION"
+)
+
+
+def load_encoder(name: str, *, threads: int = 1) -> Encoder:
+    """Return the encoder that ``name`` names, loaded and tried.
+
+    Args:
+        name: one of ``NAMES``.
+        threads: that one call of ``encode`` may use, at least 1.
+
+    Raises:
+        EncoderError: the name is unknown, or the encoder cannot be loaded; says what to do.
+    """
+    if threads < 1:
+        raise EncoderError(f"threads must be at least 1, got {threads}")
+    kind, _, rest = name.partition(":")
+    return _load_local(name, kind, rest, threads)
+
+
+def _load_local(name: str, kind: str, rest: str, threads: int) -> Encoder:
+    if name == "minilm":
+        from seedmem.encode.onnx import load_minilm
+
+        return load_minilm(threads=threads)
+    if kind == "onnx" and rest:
+        from seedmem.encode.onnx import load_onnx
+
+        return load_onnx(rest, threads=threads)
+    if kind == "st" and rest:
+        from seedmem.encode.st import SentenceTransformersEncoder
+
+        return SentenceTransformersEncoder(rest, threads=threads)
+    if kind == "given":
+        from seedmem.encode.given import GivenEncoder
+
+        return GivenEncoder(VectorSpace("given", _dim(name, rest)))
+    if kind == "hash":
+        from seedmem.encode.hash import HashEncoder
+
+        return HashEncoder(_dim(name, rest))
+    raise EncoderError(f"unknown encoder {name!r}; known: {NAMES}")
+
+
+def _dim(name: str, digits: str) -> int:
+    if not (digits.isascii() and digits.isdigit() and int(digits) > 0):
+        raise EncoderError(f"encoder {name!r} needs its dimension, for example {name[:5]}:384")
+    return int(digits)
