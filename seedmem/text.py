@@ -1,0 +1,109 @@
+"""Text as the indexes see it: normal forms, keyword terms, questions, speakers.
+
+Every script counts. Words of scripts with spaces are stemmed (Snowball
+English, which leaves other languages nearly alone); scripts without spaces
+give their characters' bigrams. Weights live in ``seedmem.user.keyword``.
+"""
+
+import threading
+import unicodedata
+import zlib
+from collections.abc import Iterable
+
+import numpy as np
+import regex
+import Stemmer
+from numpy.typing import NDArray
+
+Terms = NDArray[
+    np.uint32
+]  # (n,), hashed terms of one text, in text order, repeated as often as used
+
+TERMS_VERSION = 1
+"""Raised whenever ``terms`` or ``hash_terms`` changes, so that stored hashes are made again."""
+
+_LONGEST_WORD = 64  # characters; longer runs are noise (keys, base64) and are cut here
+_UNSPACED = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005"
+)
+_INVISIBLE = regex.compile(r"\p{Cf}+")  # zero-width characters, bidi controls, soft hyphens
+_SPACE = regex.compile(r"[\s\p{Cc}]+")
+_TOKEN = regex.compile(
+    rf"(?V1)(?P<unspaced>[{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
+    rf"|[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]+(?:'[[\p{{L}}]--[{_UNSPACED}]]+)*"
+)
+_HAN = regex.compile(r"\p{Han}")
+_CLITIC = regex.compile(r"^\p{L}'(?=\p{L}{3})|(?:n't|'\p{L}{1,2})$")  # l'amour, don't, Ada's, I'll
+_QUESTION = regex.compile(r"[?？؟⸮፧][\s\p{P}\p{S}\p{Cf}]*$")
+_SPEAKER = regex.compile(r"\s*(?P<name>(?!\p{Ll})\p{L}[\p{L}\p{M}\p{N}'’._ -]{0,39}):\s+(?=\S)")
+_STOP_WORDS = frozenset(
+    "a an the this that these those and or but nor if then so than as of at by for from in into on"
+    " onto to with about up out off over am is are was were be been being do does did doing done"
+    " have has had having will would shall should can could may might must ca wo i me my mine we us"
+    " our ours you your yours he him his she her hers it its they them their theirs who whom whose"
+    " which what when where why how there here not no just also too very".split()
+)
+
+
+class _LocalStemmer(threading.local):
+    """A Snowball stemmer keeps scratch space, so each thread has its own."""
+
+    def __init__(self) -> None:
+        self.stem = Stemmer.Stemmer("english").stemWords
+
+
+_local = _LocalStemmer()
+
+
+def normal(name: str) -> str:
+    """Return the form under which names are equal: NFKC, case folded, one space between words.
+
+    Characters that cannot be seen (zero-width, bidi controls) are dropped.
+    """
+    folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", name)).casefold()
+    return _SPACE.sub(" ", unicodedata.normalize("NFKC", folded)).strip()
+
+
+def terms(text: str) -> list[str]:
+    """Return the keyword terms of ``text``, in order, repeats kept.
+
+    Words lose case, clitics, stop words and endings; numbers stay. A run of
+    a script without spaces gives its bigrams, and each Han character alone.
+    """
+    words: list[str] = []
+    grams: list[str] = []
+    for match in _TOKEN.finditer(normal(text).replace("’", "'")):
+        token = match.group()
+        if match.lastgroup == "unspaced":
+            grams += _grams(token)
+            continue
+        word = _CLITIC.sub("", token[:_LONGEST_WORD]) if "'" in token else token[:_LONGEST_WORD]
+        if word and word not in _STOP_WORDS:
+            words.append(word)
+    return _local.stem(words) + grams
+
+
+def _grams(run: str) -> list[str]:
+    if len(run) == 1:
+        return [run]
+    return [a + b for a, b in zip(run, run[1:], strict=False)] + _HAN.findall(run)
+
+
+def hash_terms(terms: Iterable[str]) -> Terms:
+    """Return the CRC-32 of each term's UTF-8: stable across processes, exact up to four bytes."""
+    return np.array(
+        [zlib.crc32(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint32
+    )
+
+
+def is_question(text: str) -> bool:
+    """Return whether ``text`` ends by asking."""
+    return _QUESTION.search(text[-64:]) is not None
+
+
+def split_speaker(text: str) -> tuple[str | None, str]:
+    """Return (name, rest) of a turn written ``Name: rest``, else (None, ``text``)."""
+    match = _SPEAKER.match(text)
+    if match is None:
+        return None, text
+    return match["name"].strip(), text[match.end() :]

@@ -1,0 +1,5 @@
+"""The hot state of one user: records in, searchable views out. Nothing here ranks."""
+
+from seedmem.user.state import UserState
+
+__all__ = ["UserState"]

@@ -1,0 +1,129 @@
+"""BM25 over one user's memories, incremental.
+
+One posting is one sorted uint64: ``term hash (32) | row (24) | term frequency (8)``.
+Postings of recent writes lie in a short array of their own, so a write costs
+microseconds. Removed rows are skipped when read and dropped when compacted;
+document frequencies are counted on the query's postings, so none are stored.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seedmem.text import Terms
+from seedmem.user.order import SessionOrder
+from seedmem.user.rows import Rows
+
+Scores = NDArray[np.float32]  # (rows,), 0 where nothing matches
+_Postings = NDArray[np.uint64]
+
+K1, B = 1.2, 0.75  # Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework"
+_TERM, _ROW = np.uint64(32), np.uint64(8)  # bits below the term, below the row
+_LOW, _ROW_MASK, _TF_MASK = np.uint64(2**32 - 1), np.uint64(2**24 - 1), np.uint64(255)
+_RECENT = 4096  # postings, and an eighth of all, before recent ones are merged
+_NONE: _Postings = np.zeros(0, dtype=np.uint64)
+
+
+class Keyword:
+    """The keyword index over ``rows``."""
+
+    def __init__(self, rows: Rows, order: SessionOrder) -> None:
+        self._rows = rows
+        self._order = order
+        self._base = _NONE
+        self._recent = _NONE
+        self._fresh: list[_Postings] = []  # not yet sorted into ``_recent``
+
+    @property
+    def nbytes(self) -> int:
+        """RAM bytes."""
+        return self._base.nbytes + self._recent.nbytes + sum(a.nbytes for a in self._fresh)
+
+    def add(self, first: int, documents: Sequence[Terms]) -> None:
+        """Index documents as the rows from ``first`` on."""
+        lengths = np.array([len(document) for document in documents])
+        rows = np.repeat(np.arange(first, first + len(documents), dtype=np.uint64), lengths)
+        keys = np.concatenate(documents).astype(np.uint64) << _TERM | rows << _ROW
+        keys, frequency = np.unique(keys, return_counts=True)
+        self._fresh.append(keys | np.minimum(frequency, 255).astype(np.uint64))
+
+    def renumber(self, renumbered: NDArray[np.int64]) -> None:
+        """Follow a compaction: row i is now ``renumbered[i]``, or gone if that is -1."""
+        self._settle()
+        every = np.sort(np.concatenate([self._base, self._recent]))
+        rows = renumbered[(every >> _ROW & _ROW_MASK).astype(np.int64)]
+        kept, rows = every[rows >= 0], rows[rows >= 0].astype(np.uint64)
+        self._base = kept & ~(_ROW_MASK << _ROW) | rows << _ROW  # in order still: ranks are kept
+        self._recent = _NONE
+
+    def scores(self, term_hashes: Terms) -> Scores:
+        """Return each memory's BM25 for a question's terms."""
+        return self._bm25(term_hashes, self._rows["length"], windowed=False)
+
+    def window_scores(self, term_hashes: Terms) -> Scores:
+        """Return each memory's BM25 where a document is a memory with its two neighbours."""
+        padded = np.append(self._rows["length"], 0)  # index -1, no neighbour, finds the 0
+        lengths = padded[:-1] + padded[self._order.previous] + padded[self._order.next]
+        return self._bm25(term_hashes, lengths, windowed=True)
+
+    def _bm25(self, term_hashes: Terms, lengths: NDArray[np.int32], *, windowed: bool) -> Scores:
+        total = int(lengths.sum())
+        if total == 0 or len(term_hashes) == 0:
+            return np.zeros(self._rows.count, dtype=np.float32)
+        questions, weights = np.unique(term_hashes, return_counts=True)
+        term, row, frequency = self._matches(questions)
+        if windowed:
+            term, row, frequency = self._spread(term, row, frequency, len(questions))
+        matching = np.bincount(term, minlength=len(questions))
+        rarity = weights * np.log1p((self._rows.size - matching + 0.5) / (matching + 0.5))
+        stretch = lengths[row] * (B * self._rows.size / total) + (1 - B)
+        parts = rarity[term] * (frequency * (K1 + 1) / (frequency + K1 * stretch))
+        return np.bincount(row, parts, minlength=self._rows.count).astype(np.float32)
+
+    def _matches(
+        self, terms: Terms
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the postings of unique ``terms``: index of the term, live row, frequency."""
+        self._settle()
+        low = terms.astype(np.uint64) << _TERM
+        found, counts = [], []
+        for level in (self._base, self._recent):
+            starts = np.searchsorted(level, low)
+            count = np.searchsorted(level, low | _LOW, side="right") - starts
+            offsets = np.repeat(starts - np.cumsum(count) + count, count)
+            found.append(level[offsets + np.arange(len(offsets))])
+            counts.append(count)
+        term = np.concatenate([np.repeat(np.arange(len(terms)), count) for count in counts])
+        postings = np.concatenate(found)
+        row = (postings >> _ROW & _ROW_MASK).astype(np.int64)
+        live = self._rows["live"][row]
+        frequency = (postings & _TF_MASK).astype(np.float64)
+        return term[live], row[live], frequency[live]
+
+    def _spread(
+        self,
+        term: NDArray[np.int64],
+        row: NDArray[np.int64],
+        frequency: NDArray[np.float64],
+        terms: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the postings of windows: each memory lends its terms to both neighbours."""
+        rows = np.concatenate([row, self._order.previous[row], self._order.next[row]])
+        keys = np.tile(term, 3) * self._rows.count + rows
+        there = rows >= 0
+        dense = np.bincount(
+            keys[there], np.tile(frequency, 3)[there], minlength=terms * self._rows.count
+        )
+        cells = np.flatnonzero(dense)
+        return cells // self._rows.count, cells % self._rows.count, dense[cells]
+
+    def _settle(self) -> None:
+        """Sort fresh postings in."""
+        if not self._fresh:
+            return
+        self._recent = np.sort(np.concatenate([self._recent, *self._fresh]))
+        self._fresh = []
+        if len(self._recent) > max(_RECENT, len(self._base) // 8):
+            self._base = np.sort(np.concatenate([self._base, self._recent]))
+            self._recent = _NONE

@@ -1,0 +1,257 @@
+"""The hot state of one user: apply records, read indexes.
+
+Not thread-safe: whoever owns a state holds a lock around every call, reads
+included. Rows stay as they are until the next record is applied.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seedmem.errors import VectorError
+from seedmem.memory import Deleted, Kind, Memory, Record, Subject
+from seedmem.text import Terms, hash_terms, is_question, normal, split_speaker, terms
+from seedmem.user.dense import Dense
+from seedmem.user.keyword import Keyword
+from seedmem.user.order import SessionOrder
+from seedmem.user.rows import Rows
+from seedmem.user.subjects import Subjects
+from seedmem.vectors import Matrix, Vector, VectorSpace
+
+Entry = tuple[Record, Terms | None]
+
+_Name = TypeVar("_Name")
+
+_UNIT_TOLERANCE = 1e-2  # of a squared norm; float16 storage moves it by 1e-3
+_EMPTY_ROWS = 32  # and a quarter of the live ones, before rows are compacted
+
+
+class UserState:
+    """One user's memories and subjects, searchable by vector, keyword and subject."""
+
+    def __init__(self, space: VectorSpace, *, exact_limit: int = 5000, user_id: str = "") -> None:
+        self.space = space
+        self._table = Rows(space.dim)
+        self._order = SessionOrder(self._table)
+        self._row_of: dict[str, int] = {}
+        self._buried: dict[tuple[Kind, str], int] = {}  # id → sequence of its tombstone
+        self._sessions: dict[str | None, int] = {}
+        self._speakers: dict[str, int] = {}
+        self.dense = Dense(self._table, exact_limit=exact_limit)
+        self.keyword = Keyword(self._table, self._order)
+        self.subjects = Subjects(space.dim, self._row_of)
+
+    @property
+    def size(self) -> int:
+        """Number of live memories."""
+        return self._table.size
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, empty ones included: the length of every column."""
+        return self._table.count
+
+    @property
+    def nbytes(self) -> int:
+        """RAM bytes, Python objects estimated."""
+        parts = (self._table, self._order, self.keyword, self.subjects)
+        return sum(part.nbytes for part in parts) + 200 * len(self._buried)
+
+    @property
+    def vectors(self) -> Matrix:
+        """(rows, d): unit vectors, zero in empty rows."""
+        return self._table.vectors
+
+    @property
+    def live(self) -> NDArray[np.bool_]:
+        """(rows,): whether a memory is there."""
+        return self._table["live"]
+
+    @property
+    def created_at(self) -> NDArray[np.float64]:
+        """(rows,): seconds since the epoch, NaN where unknown."""
+        return self._table["created_at"]
+
+    @property
+    def born(self) -> NDArray[np.int64]:
+        """(rows,): number of the write that first made the memory."""
+        return self._table["born"]
+
+    @property
+    def session(self) -> NDArray[np.int32]:
+        """(rows,): index into ``sessions``, -1 in empty rows."""
+        return self._table["session"]
+
+    @property
+    def sessions(self) -> list[str | None]:
+        """Session ids by code. Memories without a session are one session, None."""
+        return list(self._sessions)
+
+    @property
+    def speaker(self) -> NDArray[np.int32]:
+        """(rows,): index into ``speakers``, -1 where nobody is named."""
+        return self._table["speaker"]
+
+    @property
+    def speakers(self) -> list[str]:
+        """Speakers' ``normal`` names by code: a memory's role, else its ``Name:`` prefix."""
+        return list(self._speakers)
+
+    @property
+    def length(self) -> NDArray[np.int32]:
+        """(rows,): number of keyword terms."""
+        return self._table["length"]
+
+    @property
+    def is_question(self) -> NDArray[np.bool_]:
+        """(rows,): whether the memory ends by asking."""
+        return self._table["is_question"]
+
+    @property
+    def previous(self) -> NDArray[np.int32]:
+        """(rows,): row of the memory before in the same session, -1 if none."""
+        return self._order.previous
+
+    @property
+    def next(self) -> NDArray[np.int32]:
+        """(rows,): row of the memory after in the same session, -1 if none."""
+        return self._order.next
+
+    def memory(self, row: int) -> Memory:
+        """Return the memory of a live row.
+
+        Raises:
+            KeyError: no memory is there.
+        """
+        return self._table.memory(row)
+
+    def row_of(self, memory_id: str) -> int | None:
+        """Return the row of a live memory."""
+        return self._row_of.get(memory_id)
+
+    def subjects_of(self, row: int) -> NDArray[np.int32]:
+        """Return the indices of the subject nodes that link a live row."""
+        return self.subjects.of_memory(self._table.memory_id(row))
+
+    def best_subject_scores(self, query: Vector, n: int) -> NDArray[np.float32]:
+        """Return (rows,): max cos(query, s) over a row's subjects s in the top ``n``; 0 if none."""
+        return self.subjects.best_subject_scores(query, n, rows=self.rows)
+
+    def apply(self, record: Record, term_hashes: Terms | None = None) -> None:
+        """Bring one record in. A record that is not newer than what is here changes nothing.
+
+        Args:
+            record: what was written, or the tombstone of what is gone.
+            term_hashes: a memory's keyword terms if known; else its text is read again.
+
+        Raises:
+            VectorError: the vector is not (d,) or not of unit length. Nothing is changed.
+        """
+        self.load([(record, term_hashes)])
+
+    def load(self, entries: Iterable[Entry], graph: bytes | None = None) -> None:
+        """Bring many records in, in any order; as ``apply``, but faster for many.
+
+        Raises:
+            VectorError: a vector is not (d,) or not of unit length. Nothing is changed.
+        """
+        newest: dict[tuple[Kind, str], Entry] = {}
+        for entry in entries:
+            key = _key(entry[0])
+            known = newest[key][0].sequence if key in newest else self._sequence_of(key)
+            if entry[0].sequence > known:
+                newest[key] = entry
+        memories = [e for e in newest.values() if isinstance(e[0], Memory)]
+        subjects = [r for r, _ in newest.values() if isinstance(r, Subject)]
+        self._check([r.vector for r in (*(m for m, _ in memories), *subjects)])
+        for key, (record, _) in newest.items():
+            self._forget(key, record)
+        if memories:
+            self._add([m for m, _ in memories if isinstance(m, Memory)], [t for _, t in memories])
+        for subject in subjects:
+            self.subjects.put(subject)
+        self._compact_if_worth()
+
+    def _sequence_of(self, key: tuple[Kind, str]) -> int:
+        """Return the sequence of the newest record of an id, -1 for an id never seen."""
+        kind, id_ = key
+        known = self._buried.get(key)
+        if known is None and kind is Kind.SUBJECT:
+            known = self.subjects.sequence_of(id_)
+        elif known is None and id_ in self._row_of:
+            known = int(self._table["sequence"][self._row_of[id_]])
+        return -1 if known is None else known
+
+    def _check(self, vectors: Sequence[Vector]) -> None:
+        for vector in vectors:
+            if vector.shape != (self.space.dim,):
+                raise VectorError(f"vector is {vector.shape}, want ({self.space.dim},)")
+        if vectors:
+            stacked = np.stack(vectors)
+            squares = np.einsum("nd,nd->n", stacked, stacked)
+            if not (np.abs(squares - 1.0) < _UNIT_TOLERANCE).all():  # NaN is refused too
+                raise VectorError(f"vector is not of unit length: squared norms {squares}")
+
+    def _forget(self, key: tuple[Kind, str], record: Record) -> None:
+        """Take out what a newer record of the same id replaces; note a tombstone."""
+        kind, id_ = key
+        if kind is Kind.MEMORY and (row := self._row_of.pop(id_, None)) is not None:
+            self._order.remove(row)
+            self._table.remove(row)
+            self.subjects.touch([id_])
+        elif kind is Kind.SUBJECT and isinstance(record, Deleted):
+            self.subjects.remove(id_)
+        if isinstance(record, Deleted):
+            self._buried[key] = record.sequence
+        else:
+            self._buried.pop(key, None)
+
+    def _add(self, memories: Sequence[Memory], hashes: Sequence[Terms | None]) -> None:
+        documents = [
+            hash_terms(terms(memory.text)) if known is None else known
+            for memory, known in zip(memories, hashes, strict=True)
+        ]
+        first = self._table.append(
+            memories,
+            np.stack([memory.vector for memory in memories]),
+            created_at=[np.nan if m.created_at is None else m.created_at for m in memories],
+            born=[memory.born for memory in memories],
+            sequence=[memory.sequence for memory in memories],
+            session=[_code(self._sessions, memory.session_id) for memory in memories],
+            speaker=[self._speaker_code(memory) for memory in memories],
+            length=[len(document) for document in documents],
+            is_question=[is_question(memory.text) for memory in memories],
+        )
+        self.keyword.add(first, documents)
+        self._row_of.update((m.memory_id, first + i) for i, m in enumerate(memories))
+        self._order.append(first)
+        self.subjects.touch(memory.memory_id for memory in memories)
+
+    def _speaker_code(self, memory: Memory) -> int:
+        name = memory.role or split_speaker(memory.text)[0]
+        return -1 if name is None else _code(self._speakers, normal(name))
+
+    def _compact_if_worth(self) -> None:
+        empty = self._table.count - self._table.size
+        if empty <= max(_EMPTY_ROWS, self._table.size // 4):
+            return
+        renumbered = self._table.compact()
+        self.keyword.renumber(renumbered)
+        self._order.disturb()
+        self._row_of.update((id_, row) for row, id_ in enumerate(self._table.ids()))
+        self.subjects.touch_all()
+
+
+def _key(record: Record) -> tuple[Kind, str]:
+    if isinstance(record, Memory):
+        return Kind.MEMORY, record.memory_id
+    if isinstance(record, Subject):
+        return Kind.SUBJECT, record.subject_id
+    return record.kind, record.id
+
+
+def _code(codes: dict[_Name, int], name: _Name) -> int:
+    """Return the code of ``name``, a new one if it is new."""
+    return codes.setdefault(name, len(codes))
