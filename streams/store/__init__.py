@@ -1,0 +1,41 @@
+"""The durable store, and the only room that knows Redis."""
+
+from streams.store.faults import is_transient
+from streams.store.graphs import Graph
+from streams.store.store import Page, RecordStore, connect
+from streams.store.values import (
+    EXTRACTED,
+    MEMORY,
+    NAME,
+    PAIR,
+    SEQUENCE,
+    SUBJECT,
+    TOMBSTONE,
+    Placed,
+    Stored,
+    Write,
+    field,
+    id_of,
+    parse,
+)
+
+__all__ = [
+    "EXTRACTED",
+    "MEMORY",
+    "NAME",
+    "PAIR",
+    "SEQUENCE",
+    "SUBJECT",
+    "TOMBSTONE",
+    "Graph",
+    "Page",
+    "Placed",
+    "RecordStore",
+    "Stored",
+    "Write",
+    "connect",
+    "field",
+    "id_of",
+    "is_transient",
+    "parse",
+]

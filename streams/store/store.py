@@ -1,0 +1,205 @@
+"""Every user's records in Redis: versioned writes, paged reads, erasure."""
+
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from streams.errors import ForeignRecordError
+from streams.settings import Settings
+from streams.store.graphs import GraphStore
+from streams.store.keys import OF_GENERATION, OF_USER, UserKeys, every_meta
+from streams.store.session import ERASE, PUT, Session
+from streams.store.values import PAIR, Placed, Stored, Write, parse
+
+logger = logging.getLogger(__name__)
+
+PAGE = 500  # fields of one read; about half a megabyte
+
+Page = Mapping[bytes, bytes]
+"""Fields and stored values, unparsed: see ``streams.store.values.parse``."""
+
+
+class RecordStore:
+    """The records of one generation (vector space), and what outlives generations.
+
+    Every method raises ``StoreUnavailableError`` while Redis cannot serve (the
+    same call may be repeated), ``StoreRefusedError`` when it refuses,
+    ``StoreLostError`` once its data is gone, and ``ForeignRecordError`` when a
+    key belongs to another user.
+    """
+
+    def __init__(self, session: Session, generation: str, *, is_new: bool = False) -> None:
+        self._session = session
+        self.generation = generation
+        self.graphs = GraphStore(session, generation)
+        self.is_new = is_new
+        """Whether nothing of this namespace was stored when this worker started."""
+        self.losses = 0
+        """Users that were found with a part of their keys missing."""
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._session.close()
+
+    async def put(self, writes: Sequence[Write]) -> list[Placed | None]:
+        """Write what is newer than stored; durable on return.
+
+        One pipeline, with one script call per user and hash, however many users.
+        It may be repeated, after any error and by replay: what is stored already
+        gets its place again.
+
+        Returns:
+            The place of each write; None for one that a newer write, or an erasure, refuses.
+        """
+        if not writes:
+            return []
+        calls: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for index, write in enumerate(writes):
+            keys = self._keys(write.user_id)
+            calls[write.user_id, keys.hash_of(write.field, self.generation)].append(index)
+        commands = [
+            self._put_call(user_id, key, [writes[index] for index in indices])
+            for (user_id, key), indices in calls.items()
+        ]
+        replies = await self._session.run(commands, durable=True)
+        placed: list[Placed | None] = [None] * len(writes)
+        for indices, reply in zip(calls.values(), replies, strict=True):
+            for index, sequence, born in zip(indices, reply[::2], reply[1::2], strict=True):
+                placed[index] = Placed(sequence, born) if sequence else None
+        return placed
+
+    async def read(self, user_id: str, generation: str | None = None) -> AsyncIterator[Page]:
+        """Yield the user's records in pages; a field may come twice, in two states.
+
+        The counter ``SEQUENCE`` is among the fields. An unknown user has no page.
+        """
+        generation = generation or self.generation
+        keys = self._keys(user_id)
+        records = keys.records(generation)
+        (owner, registered), exists = await self._session.run(
+            [("HMGET", keys.meta, "user", f"generation:{generation}"), ("EXISTS", records)]
+        )
+        _check_owner(user_id, owner)
+        if bool(owner and registered) != bool(exists):
+            self.losses += 1
+            logger.error("%s: meta without records, or records without meta", keys.prefix)
+        if exists:
+            async for page in self._scan(records):
+                yield page
+
+    async def get_many(self, user_id: str, fields: Sequence[bytes]) -> list[Stored | None]:
+        """Return what each of ``fields`` holds; a tombstone has an empty payload."""
+        keys = self._keys(user_id)
+        places: dict[str, list[int]] = defaultdict(list)
+        for index, field in enumerate(fields):
+            places[keys.hash_of(field, self.generation)].append(index)
+        commands = [
+            ("HMGET", key, *(fields[index] for index in indices)) for key, indices in places.items()
+        ]
+        owner, *replies = await self._session.run([("HGET", keys.meta, "user"), *commands])
+        _check_owner(user_id, owner)
+        found: list[Stored | None] = [None] * len(fields)
+        for indices, values in zip(places.values(), replies, strict=True):
+            for index, value in zip(indices, values, strict=True):
+                found[index] = None if value is None else parse(value)
+        return found
+
+    async def has(self, user_id: str, fields: Sequence[bytes]) -> list[bool]:
+        """Return which of the user's ``fields`` are stored, tombstones included."""
+        keys = self._keys(user_id)
+        commands = [("HEXISTS", keys.hash_of(f, self.generation), f) for f in fields]
+        owner, *replies = await self._session.run([("HGET", keys.meta, "user"), *commands])
+        _check_owner(user_id, owner)
+        return [bool(reply) for reply in replies]
+
+    async def pairs(self, user_id: str) -> AsyncIterator[Page]:
+        """Yield the user's supervision pairs in pages."""
+        keys = self._keys(user_id)
+        (owner,) = await self._session.run([("HGET", keys.meta, "user")])
+        _check_owner(user_id, owner)
+        async for page in self._scan(keys.hash_of(PAIR, self.generation)):
+            yield page
+
+    async def erase(self, user_id: str, fences: Mapping[bytes, int]) -> dict[str, int]:
+        """Delete everything of the user, in every generation, durably.
+
+        Args:
+            fences: for each kind of field, the arrival up to which writes stay
+                refused for ever, so that a replay brings nothing back. Use the
+                end of the user's partition; a lower fence never replaces a higher.
+
+        Returns:
+            How many entries were deleted, by name of the key.
+        """
+        keys = self._keys(user_id)
+        arguments: list[str | bytes | int] = [user_id, keys.prefix]
+        for suffixes in (OF_GENERATION, OF_USER):
+            arguments += [len(suffixes), *suffixes]
+        for kind, arrival in fences.items():
+            arguments += [kind, arrival]
+        (reply,) = await self._session.run(
+            [self._session.call(ERASE, [keys.meta], arguments)], durable=True
+        )
+        counts = dict.fromkeys((*OF_GENERATION, *OF_USER), 0)
+        for name, count in zip(reply[::2], reply[1::2], strict=True):
+            counts[name.decode()] += count
+        return counts
+
+    async def generations(self, user_id: str) -> list[str]:
+        """Return the vector spaces that the user has records in, sorted."""
+        meta = self._keys(user_id).meta
+        owner, names = await self._session.run([("HGET", meta, "user"), ("HKEYS", meta)])
+        _check_owner(user_id, owner)
+        prefix = b"generation:"
+        return sorted(n.removeprefix(prefix).decode() for n in names if n.startswith(prefix))
+
+    async def users(self) -> AsyncIterator[str]:
+        """Yield the id of every user of the namespace, in no order."""
+        cursor, seen, pattern = 0, set[bytes](), every_meta(self._session.namespace)
+        while True:
+            cursor, keys = await self._session.scan(cursor, pattern, PAGE)
+            fresh = [key for key in keys if key not in seen]
+            seen.update(fresh)
+            for owner in await self._session.run([("HGET", key, "user") for key in fresh]):
+                if owner is not None:
+                    yield owner.decode()
+            if not cursor:
+                return
+
+    def _put_call(self, user_id: str, key: str, writes: Sequence[Write]) -> tuple[object, ...]:
+        keys = self._keys(user_id)
+        generation = self.generation if key == keys.records(self.generation) else ""
+        arguments: list[str | bytes | int] = [user_id, generation]
+        for write in writes:
+            version = "" if write.version is None else write.version
+            arguments += [write.field, version, write.arrival, write.payload]
+        return self._session.call(PUT, [key, keys.meta], arguments)
+
+    def _keys(self, user_id: str) -> UserKeys:
+        return UserKeys(self._session.namespace, user_id)
+
+    async def _scan(self, key: str) -> AsyncIterator[Page]:
+        cursor = 0
+        while True:
+            ((cursor, page),) = await self._session.run([("HSCAN", key, cursor, "COUNT", PAGE)])
+            yield page
+            if not cursor:
+                return
+
+
+async def connect(settings: Settings, generation: str) -> RecordStore:
+    """Return the store of ``settings.redis`` for one vector space (``str(space)``).
+
+    Raises:
+        DurabilityError: the server would lose acknowledged writes on a crash.
+        TopicsError: the store was first used with another number of partitions.
+        StoreUnavailableError: the server cannot be reached now.
+        StoreRefusedError: the server refuses the login.
+    """
+    session, is_new = await Session.open(settings)
+    return RecordStore(session, generation, is_new=is_new)
+
+
+def _check_owner(user_id: str, owner: bytes | None) -> None:
+    if owner is not None and owner != user_id.encode():
+        raise ForeignRecordError("a user's meta key holds another user id than its key")
