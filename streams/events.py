@@ -125,6 +125,12 @@ class MemoryRecalled(Event, frozen=True, kw_only=True, omit_defaults=True):
     recalled_at: Moment | None = None
 
 
+class UserErased(Event, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything of the user must go; the receipt names ``request_id``."""
+
+    request_id: Id
+
+
 class Status(StrEnum):
     """How a query ended."""
 
