@@ -53,6 +53,11 @@ class Loader:
     _nameless: list[Subject] = field(default_factory=list)
     _names: dict[str, Vector] = field(default_factory=dict)
 
+    @property
+    def count(self) -> int:
+        """Records so far, subjects included."""
+        return len(self._entries)
+
     def add(self, page: Page) -> None:
         """Bring one page in: CPU work of a few milliseconds."""
         self.sequence = max(self.sequence, int(page.get(SEQUENCE, 0)))

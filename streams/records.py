@@ -180,9 +180,9 @@ def terms_of(stored: StoredMemory) -> Terms | None:
     return np.frombuffer(stored.terms, dtype="<u4")
 
 
-def rows_of(vectors: Sequence[bytes], dim: int) -> NDArray[np.float32]:
+def rows_of(vectors: Sequence[bytes], dim: int) -> NDArray[np.float64]:
     """Return stored vectors as (n, d) rows, as long as they were stored: nearly unit."""
-    return np.frombuffer(b"".join(vectors), dtype="<f2").reshape(-1, dim).astype(np.float32)
+    return np.frombuffer(b"".join(vectors), dtype="<f2").reshape(-1, dim).astype(np.float64)
 
 
 def _stored_subject(subject: Subject) -> StoredSubject:

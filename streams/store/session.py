@@ -19,7 +19,7 @@ from streams.store.keys import partitions_key
 
 Command = tuple[Any, ...]
 
-PUT, ERASE = "put.lua", "erase.lua"
+PUT, ERASE, OWNED = "put.lua", "erase.lua", "owned.lua"
 
 
 class Session:
@@ -107,7 +107,7 @@ class Session:
         return replies[1:-1] if waits else replies[1:]
 
     async def _load_scripts(self) -> None:
-        for name in (PUT, ERASE):
+        for name in (PUT, ERASE, OWNED):
             source = files("streams.store").joinpath(name).read_text(encoding="utf-8")
             self._sha[name] = await self._client.script_load(source)
 

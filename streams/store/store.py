@@ -9,11 +9,24 @@ from streams.settings import Settings
 from streams.store.graphs import GraphStore
 from streams.store.keys import OF_GENERATION, OF_USER, UserKeys, every_meta
 from streams.store.session import ERASE, PUT, Session
-from streams.store.values import PAIR, Placed, Stored, Write, parse
+from streams.store.values import (
+    EXTRACTED,
+    MEMORY,
+    NAME,
+    PAIR,
+    SUBJECT,
+    Placed,
+    Stored,
+    Write,
+    parse,
+)
 
 logger = logging.getLogger(__name__)
 
 PAGE = 500  # fields of one read; about half a megabyte
+
+_FOLLOWS = {SUBJECT: (NAME,), MEMORY: (EXTRACTED,)}
+"""Kinds that are written when an event of another kind arrives."""
 
 Page = Mapping[bytes, bytes]
 """Fields and stored values, unparsed: see ``streams.store.values.parse``."""
@@ -104,14 +117,6 @@ class RecordStore:
                 found[index] = None if value is None else parse(value)
         return found
 
-    async def has(self, user_id: str, fields: Sequence[bytes]) -> list[bool]:
-        """Return which of the user's ``fields`` are stored, tombstones included."""
-        keys = self._keys(user_id)
-        commands = [("HEXISTS", keys.hash_of(f, self.generation), f) for f in fields]
-        owner, *replies = await self._session.run([("HGET", keys.meta, "user"), *commands])
-        _check_owner(user_id, owner)
-        return [bool(reply) for reply in replies]
-
     async def pairs(self, user_id: str) -> AsyncIterator[Page]:
         """Yield the user's supervision pairs in pages."""
         keys = self._keys(user_id)
@@ -124,9 +129,10 @@ class RecordStore:
         """Delete everything of the user, in every generation, durably.
 
         Args:
-            fences: for each kind of field, the arrival up to which writes stay
-                refused for ever, so that a replay brings nothing back. Use the
-                end of the user's partition; a lower fence never replaces a higher.
+            fences: for each kind, the arrival up to which writes stay refused for
+                ever, so that a replay brings nothing back: the end of the user's
+                partition of the kind's topic. A lower fence never replaces a higher.
+                ``SUBJECT`` fences ``NAME`` too, and ``MEMORY`` fences ``EXTRACTED``.
 
         Returns:
             How many entries were deleted, by name of the key.
@@ -136,7 +142,8 @@ class RecordStore:
         for suffixes in (OF_GENERATION, OF_USER):
             arguments += [len(suffixes), *suffixes]
         for kind, arrival in fences.items():
-            arguments += [kind, arrival]
+            for fenced in (kind, *_FOLLOWS.get(kind, ())):
+                arguments += [fenced, arrival]
         (reply,) = await self._session.run(
             [self._session.call(ERASE, [keys.meta], arguments)], durable=True
         )
