@@ -11,7 +11,7 @@ from streams.store.values import EXTRACTED, PAIR
 
 OF_GENERATION = ("records", "graph", "graph:a", "graph:b", "graph:damaged")
 """Keys that a user has per generation (vector space)."""
-OF_USER = ("pairs", "extracted")
+OF_USER = ("pairs", "extracted", "questions")
 """Keys that outlive a change of encoder."""
 
 _OUTLIVES = {PAIR: "pairs", EXTRACTED: "extracted"}
@@ -24,6 +24,7 @@ class UserKeys:
         digest = blake2b(user_id.encode(), digest_size=16).hexdigest()
         self.prefix = f"{namespace}seedmem:{{{digest}}}:"
         self.meta = f"{self.prefix}meta"
+        self.questions = f"{self.prefix}questions"
 
     def hash_of(self, field: bytes, generation: str) -> str:
         """Return the key of the hash that keeps ``field``."""
