@@ -5,6 +5,8 @@ SeedmemError
 ├── VectorError           a vector that cannot be compared: wrong length, NaN, infinite, zero
 ├── SpaceMismatchError    two vectors come from different encoders
 ├── EncoderError          an encoder cannot be loaded, or failed on a text
+│   └── EncoderUnavailableError   it failed, and not because of the text
+├── DataError             a data file of conversations does not have the form it should
 ├── SnapshotError         stored bytes are damaged or belong to something else
 ├── AdapterError          an adapter's weights or stored bytes cannot be trusted
 └── SupervisionError      pairs or settings that no adapter can be fitted on
@@ -35,6 +37,22 @@ class SpaceMismatchError(SeedmemError):
 
 class EncoderError(SeedmemError):
     """An encoder cannot be loaded, or failed on a text."""
+
+
+class EncoderUnavailableError(EncoderError):
+    """A remote encoder failed, and not because of the text: the event must wait, not be refused."""
+
+    def __init__(self, message: str, *, retry_after: float | None) -> None:
+        """Keep ``retry_after``: seconds until another try may succeed.
+
+        None: not before somebody mends the configuration (key, model name, dimension).
+        """
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class DataError(SeedmemError, ValueError):
+    """A data file of conversations does not have the form it should; names the line."""
 
 
 class SnapshotError(SeedmemError):

@@ -1,0 +1,1 @@
+"""Evaluation: data sets, methods, metrics, intervals, report. Nothing here is served."""
