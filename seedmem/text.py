@@ -9,6 +9,7 @@ import threading
 import unicodedata
 import zlib
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 import regex
@@ -36,20 +37,26 @@ _HAN = regex.compile(r"\p{Han}")
 _CLITIC = regex.compile(r"^\p{L}'(?=\p{L}{3})|(?:n't|'\p{L}{1,2})$")  # l'amour, don't, Ada's, I'll
 _QUESTION = regex.compile(r"[?？؟⸮፧][\s\p{P}\p{S}\p{Cf}]*$")
 _SPEAKER = regex.compile(r"\s*(?P<name>(?!\p{Ll})\p{L}[\p{L}\p{M}\p{N}'’._ -]{0,39}):\s+(?=\S)")
-_STOP_WORDS = frozenset(
-    "a an the this that these those and or but nor if then so than as of at by for from in into on"
-    " onto to with about up out off over am is are was were be been being do does did doing done"
-    " have has had having will would shall should can could may might must ca wo i me my mine we us"
-    " our ours you your yours he him his she her hers it its they them their theirs who whom whose"
-    " which what when where why how there here not no just also too very".split()
-)
+_BLANK = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})  # Unicode categories
+_FUNCTION_WORDS = """
+    a an the this that these those and or but nor if then so than as of at by for from in into on
+    onto to with about up out off over am is are was were be been being do does did doing done have
+    has had having will would shall should can could may might must ca wo i me my mine we us our
+    ours you your yours he him his she her hers it its they them their theirs who whom whose which
+    what when where why how there here not no just also too very
+"""
+_STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 class _LocalStemmer(threading.local):
     """A Snowball stemmer keeps scratch space, so each thread has its own."""
 
     def __init__(self) -> None:
-        self.stem = Stemmer.Stemmer("english").stemWords
+        self._stemmer = Stemmer.Stemmer("english")
+
+    def stem(self, words: list[str]) -> list[str]:
+        stems: list[str] = self._stemmer.stemWords(words)
+        return stems
 
 
 _local = _LocalStemmer()
@@ -60,8 +67,10 @@ def normal(name: str) -> str:
 
     Characters that cannot be seen (zero-width, bidi controls) are dropped.
     """
-    folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", name)).casefold()
-    return _SPACE.sub(" ", unicodedata.normalize("NFKC", folded)).strip()
+    visible: str = _INVISIBLE.sub("", name)
+    folded = unicodedata.normalize("NFKC", visible).casefold()
+    spaced: str = _SPACE.sub(" ", unicodedata.normalize("NFKC", folded))
+    return spaced.strip()
 
 
 def terms(text: str) -> list[str]:
@@ -86,7 +95,7 @@ def terms(text: str) -> list[str]:
 def _grams(run: str) -> list[str]:
     if len(run) == 1:
         return [run]
-    return [a + b for a, b in zip(run, run[1:], strict=False)] + _HAN.findall(run)
+    return [a + b for a, b in pairwise(run)] + [c for c in run if _HAN.match(c)]
 
 
 def hash_terms(terms: Iterable[str]) -> Terms:
@@ -94,6 +103,11 @@ def hash_terms(terms: Iterable[str]) -> Terms:
     return np.array(
         [zlib.crc32(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint32
     )
+
+
+def is_blank(text: str) -> bool:
+    """Return whether ``text`` shows nothing: only spaces, controls, zero-width characters."""
+    return all(unicodedata.category(character) in _BLANK for character in text)
 
 
 def is_question(text: str) -> bool:

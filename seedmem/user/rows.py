@@ -5,14 +5,16 @@ vector wiped, until ``compact`` renumbers. Other files of this room index rows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seedmem.memory import Memory
-from seedmem.vectors import Matrix, Vector
+from seedmem.text import is_question, normal, split_speaker
+from seedmem.vectors import Matrix
+
+_Name = TypeVar("_Name")
 
 _EMPTY: Mapping[str, tuple[type, object]] = {
     "live": (np.bool_, False),
@@ -25,8 +27,17 @@ _EMPTY: Mapping[str, tuple[type, object]] = {
     "is_question": (np.bool_, False),
 }  # column → its type and what an empty row holds
 _GROWTH = 1.5
-_OBJECT_BYTES = 420  # of a Memory without its text and vector: object, ids, dictionary entry
-NO_VECTOR: Vector = np.zeros(0, dtype=np.float32)  # stands in a kept Memory: rows hold the vector
+_OBJECT_BYTES = 350  # of a memory without its text: objects, ids, dictionary entries
+
+
+class _Words(NamedTuple):
+    """What no column can hold."""
+
+    memory_id: str
+    text: str
+    session_id: str | None
+    role: str | None
+    metadata: Mapping[str, str]
 
 
 class Rows:
@@ -35,7 +46,11 @@ class Rows:
     def __init__(self, dim: int) -> None:
         self.count = 0
         self.size = 0
-        self._memories: list[Memory | None] = []
+        self.sessions: dict[str | None, int] = {}  # id → code
+        self.speakers: dict[str, int] = {}  # normal name → code
+        self._words_nbytes = 0
+        self._words: list[_Words | None] = []
+        self._by_sequence: NDArray[np.int64] | None = None  # rows in order; None: sort again
         self._vectors: Matrix = np.zeros((0, dim), dtype=np.float32)
         self._columns: dict[str, NDArray[Any]] = {
             name: np.zeros(0, dtype=kind) for name, (kind, _) in _EMPTY.items()
@@ -52,10 +67,9 @@ class Rows:
 
     @property
     def nbytes(self) -> int:
-        """RAM bytes, capacity included; text counted as one to four bytes a character."""
+        """RAM bytes, capacity included."""
         arrays = self._vectors.nbytes + sum(a.nbytes for a in self._columns.values())
-        texts = sum(m.text.__sizeof__() for m in self._memories if m is not None)
-        return arrays + texts + _OBJECT_BYTES * self.size
+        return arrays + self._words_nbytes
 
     def memory(self, row: int) -> Memory:
         """Return the memory of a live row.
@@ -63,7 +77,14 @@ class Rows:
         Raises:
             KeyError: no memory is there.
         """
-        return replace(self._kept(row), vector=self._vectors[row].copy())
+        words, created_at = self._at(row), float(self["created_at"][row])
+        return Memory(
+            **words._asdict(),
+            vector=self._vectors[row].copy(),
+            sequence=int(self["sequence"][row]),
+            born=int(self["born"][row]),
+            created_at=None if np.isnan(created_at) else created_at,
+        )
 
     def memory_id(self, row: int) -> str:
         """Return the memory id of a live row.
@@ -71,24 +92,46 @@ class Rows:
         Raises:
             KeyError: no memory is there.
         """
-        return self._kept(row).memory_id
+        return self._at(row).memory_id
 
-    def append(self, memories: Sequence[Memory], vectors: Matrix, **columns: object) -> int:
-        """Add a block of memories, whose ``vectors`` are (n, d), and return its first row."""
+    def rows_of(self, sequences: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the live row of each write's number, -1 where its memory is gone."""
+        if self.count == 0:
+            return np.full(len(sequences), -1, dtype=np.int64)
+        if self._by_sequence is None:
+            self._by_sequence = np.argsort(self["sequence"], kind="stable")
+        known, order = self["sequence"], self._by_sequence
+        at = np.searchsorted(known, sequences, sorter=order)
+        rows = order[np.minimum(at, self.count - 1)]
+        return np.where((known[rows] == sequences) & self["live"][rows], rows, -1)
+
+    def append(self, memories: Sequence[Memory], vectors: Matrix, lengths: Sequence[int]) -> int:
+        """Add a block of memories and return its first row.
+
+        Args:
+            memories: n of them.
+            vectors: (n, d), theirs.
+            lengths: of each, the number of its terms.
+        """
         first, end = self.count, self.count + len(memories)
+        self._by_sequence = None
         if end > len(self._vectors):
             self._resize(max(end, int(end * _GROWTH) if first else end, 4))
-        self._memories += [replace(memory, vector=NO_VECTOR) for memory in memories]
+        words = [_Words(m.memory_id, m.text, m.session_id, m.role, m.metadata) for m in memories]
+        self._words += words
+        self._words_nbytes += sum(map(_nbytes, words))
         self._vectors[first:end] = vectors
-        self._columns["live"][first:end] = True
-        for name, values in columns.items():
+        for name, values in self._columns_of(memories).items():
             self._columns[name][first:end] = values
+        self._columns["length"][first:end] = lengths
         self.count, self.size = end, self.size + len(memories)
         return first
 
     def remove(self, row: int) -> None:
         """Wipe a live row."""
-        self._memories[row] = None
+        self._by_sequence = None
+        self._words_nbytes -= _nbytes(self._at(row))
+        self._words[row] = None
         self._vectors[row] = 0.0
         for name, (_, empty) in _EMPTY.items():
             self._columns[name][row] = empty
@@ -100,25 +143,60 @@ class Rows:
         renumbered = np.where(live, np.cumsum(live) - 1, -1)
         self._vectors = self.vectors[live]
         self._columns = {name: self[name][live] for name in _EMPTY}
-        self._memories = [memory for memory in self._memories if memory is not None]
-        self.count = self.size
+        self._words = [words for words in self._words if words is not None]
+        self.count, self._by_sequence = self.size, None
+        self.sessions = self._recoded("session", self.sessions)
+        self.speakers = self._recoded("speaker", self.speakers)
         return renumbered
 
     def ids(self) -> list[str]:
         """Return the memory ids of the rows; call right after ``compact``, when all are live."""
-        return [memory.memory_id for memory in self._memories if memory is not None]
+        return [words.memory_id for words in self._words if words is not None]
 
-    def _kept(self, row: int) -> Memory:
-        memory = self._memories[row] if 0 <= row < self.count else None
-        if memory is None:
+    def _columns_of(self, memories: Sequence[Memory]) -> dict[str, Any]:
+        return {
+            "live": True,
+            "created_at": [np.nan if m.created_at is None else m.created_at for m in memories],
+            "born": [memory.born for memory in memories],
+            "sequence": [memory.sequence for memory in memories],
+            "session": [_code(self.sessions, memory.session_id) for memory in memories],
+            "speaker": self._speaker_codes(memories),
+            "is_question": [is_question(memory.text) for memory in memories],
+        }
+
+    def _speaker_codes(self, memories: Sequence[Memory]) -> list[int]:
+        names = [memory.role or split_speaker(memory.text)[0] for memory in memories]
+        codes = {name: _code(self.speakers, normal(name)) for name in set(names) if name}
+        return [-1 if name is None else codes.get(name, -1) for name in names]
+
+    def _recoded(self, column: str, codes: dict[_Name, int]) -> dict[_Name, int]:
+        """Return new codes for those names alone that the column still uses."""
+        names, old = list(codes), self[column]
+        used = np.unique(old[old >= 0])
+        self._columns[column] = np.where(old < 0, old, np.searchsorted(used, old)).astype(np.int32)
+        return {names[code]: new for new, code in enumerate(used.tolist())}
+
+    def _at(self, row: int) -> _Words:
+        words = self._words[row] if 0 <= row < self.count else None
+        if words is None:
             raise KeyError(f"row {row} holds no memory; rows change when a record is applied")
-        return memory
+        return words
 
     def _resize(self, capacity: int) -> None:
         grown = np.zeros((capacity, self._vectors.shape[1]), dtype=np.float32)
         grown[: self.count] = self.vectors
         self._vectors = grown
         for name, (kind, empty) in _EMPTY.items():
-            column = np.full(capacity, empty, dtype=kind)
+            column: NDArray[Any] = np.full(capacity, empty, dtype=kind)
             column[: self.count] = self[name]
             self._columns[name] = column
+
+
+def _nbytes(words: _Words) -> int:
+    labels = sum(_OBJECT_BYTES // 3 + len(k) + len(v) for k, v in words.metadata.items())
+    return _OBJECT_BYTES + words.text.__sizeof__() + labels
+
+
+def _code(codes: dict[_Name, int], name: _Name) -> int:
+    """Return the code of ``name``, a new one if it is new."""
+    return codes.setdefault(name, len(codes))

@@ -5,14 +5,13 @@ included. Rows stay as they are until the next record is applied.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seedmem.errors import VectorError
 from seedmem.memory import Deleted, Kind, Memory, Record, Subject
-from seedmem.text import Terms, hash_terms, is_question, normal, split_speaker, terms
+from seedmem.text import Terms, hash_terms, terms
 from seedmem.user.dense import Dense
 from seedmem.user.keyword import Keyword
 from seedmem.user.order import SessionOrder
@@ -21,8 +20,6 @@ from seedmem.user.subjects import Subjects
 from seedmem.vectors import Matrix, Vector, VectorSpace
 
 Entry = tuple[Record, Terms | None]
-
-_Name = TypeVar("_Name")
 
 _UNIT_TOLERANCE = 1e-2  # of a squared norm; float16 storage moves it by 1e-3
 _EMPTY_ROWS = 32  # and a quarter of the live ones, before rows are compacted
@@ -37,9 +34,7 @@ class UserState:
         self._order = SessionOrder(self._table)
         self._row_of: dict[str, int] = {}
         self._buried: dict[tuple[Kind, str], int] = {}  # id → sequence of its tombstone
-        self._sessions: dict[str | None, int] = {}
-        self._speakers: dict[str, int] = {}
-        self.dense = Dense(self._table, exact_limit=exact_limit)
+        self.dense = Dense(self._table, space, exact_limit=exact_limit, user_id=user_id)
         self.keyword = Keyword(self._table, self._order)
         self.subjects = Subjects(space.dim, self._row_of)
 
@@ -56,7 +51,7 @@ class UserState:
     @property
     def nbytes(self) -> int:
         """RAM bytes, Python objects estimated."""
-        parts = (self._table, self._order, self.keyword, self.subjects)
+        parts = (self._table, self._order, self.dense, self.keyword, self.subjects)
         return sum(part.nbytes for part in parts) + 200 * len(self._buried)
 
     @property
@@ -87,7 +82,7 @@ class UserState:
     @property
     def sessions(self) -> list[str | None]:
         """Session ids by code. Memories without a session are one session, None."""
-        return list(self._sessions)
+        return list(self._table.sessions)
 
     @property
     def speaker(self) -> NDArray[np.int32]:
@@ -97,7 +92,7 @@ class UserState:
     @property
     def speakers(self) -> list[str]:
         """Speakers' ``normal`` names by code: a memory's role, else its ``Name:`` prefix."""
-        return list(self._speakers)
+        return list(self._table.speakers)
 
     @property
     def length(self) -> NDArray[np.int32]:
@@ -154,8 +149,13 @@ class UserState:
     def load(self, entries: Iterable[Entry], graph: bytes | None = None) -> None:
         """Bring many records in, in any order; as ``apply``, but faster for many.
 
+        Args:
+            entries: records, each with a memory's keyword terms if known.
+            graph: what ``dense.snapshot`` gave; taken up when all records are in.
+
         Raises:
             VectorError: a vector is not (d,) or not of unit length. Nothing is changed.
+            SnapshotError: ``graph`` does not fit. The records are in, and exact search serves.
         """
         newest: dict[tuple[Kind, str], Entry] = {}
         for entry in entries:
@@ -163,16 +163,19 @@ class UserState:
             known = newest[key][0].sequence if key in newest else self._sequence_of(key)
             if entry[0].sequence > known:
                 newest[key] = entry
-        memories = [e for e in newest.values() if isinstance(e[0], Memory)]
+        memories = [(r, known) for r, known in newest.values() if isinstance(r, Memory)]
         subjects = [r for r, _ in newest.values() if isinstance(r, Subject)]
-        self._check([r.vector for r in (*(m for m, _ in memories), *subjects)])
+        vectors = self._checked([record.vector for record, _ in memories])
+        self._checked([subject.vector for subject in subjects])
         for key, (record, _) in newest.items():
             self._forget(key, record)
         if memories:
-            self._add([m for m, _ in memories if isinstance(m, Memory)], [t for _, t in memories])
+            self._add([record for record, _ in memories], vectors, [known for _, known in memories])
         for subject in subjects:
             self.subjects.put(subject)
         self._compact_if_worth()
+        if graph is not None:
+            self.dense.restore(graph)
 
     def _sequence_of(self, key: tuple[Kind, str]) -> int:
         """Return the sequence of the newest record of an id, -1 for an id never seen."""
@@ -184,21 +187,24 @@ class UserState:
             known = int(self._table["sequence"][self._row_of[id_]])
         return -1 if known is None else known
 
-    def _check(self, vectors: Sequence[Vector]) -> None:
+    def _checked(self, vectors: Sequence[Vector]) -> Matrix:
         for vector in vectors:
             if vector.shape != (self.space.dim,):
                 raise VectorError(f"vector is {vector.shape}, want ({self.space.dim},)")
-        if vectors:
-            stacked = np.stack(vectors)
-            squares = np.einsum("nd,nd->n", stacked, stacked)
-            if not (np.abs(squares - 1.0) < _UNIT_TOLERANCE).all():  # NaN is refused too
-                raise VectorError(f"vector is not of unit length: squared norms {squares}")
+        if not vectors:
+            return np.zeros((0, self.space.dim), dtype=np.float32)
+        stacked = np.stack(vectors)
+        squares = np.einsum("nd,nd->n", stacked, stacked)
+        if not (np.abs(squares - 1.0) < _UNIT_TOLERANCE).all():  # NaN is refused too
+            raise VectorError(f"vector is not of unit length: squared norms {squares}")
+        return stacked
 
     def _forget(self, key: tuple[Kind, str], record: Record) -> None:
         """Take out what a newer record of the same id replaces; note a tombstone."""
         kind, id_ = key
         if kind is Kind.MEMORY and (row := self._row_of.pop(id_, None)) is not None:
             self._order.remove(row)
+            self.dense.removing(row)
             self._table.remove(row)
             self.subjects.touch([id_])
         elif kind is Kind.SUBJECT and isinstance(record, Deleted):
@@ -208,30 +214,19 @@ class UserState:
         else:
             self._buried.pop(key, None)
 
-    def _add(self, memories: Sequence[Memory], hashes: Sequence[Terms | None]) -> None:
+    def _add(
+        self, memories: Sequence[Memory], vectors: Matrix, hashes: Sequence[Terms | None]
+    ) -> None:
         documents = [
             hash_terms(terms(memory.text)) if known is None else known
             for memory, known in zip(memories, hashes, strict=True)
         ]
-        first = self._table.append(
-            memories,
-            np.stack([memory.vector for memory in memories]),
-            created_at=[np.nan if m.created_at is None else m.created_at for m in memories],
-            born=[memory.born for memory in memories],
-            sequence=[memory.sequence for memory in memories],
-            session=[_code(self._sessions, memory.session_id) for memory in memories],
-            speaker=[self._speaker_code(memory) for memory in memories],
-            length=[len(document) for document in documents],
-            is_question=[is_question(memory.text) for memory in memories],
-        )
+        first = self._table.append(memories, vectors, [len(document) for document in documents])
         self.keyword.add(first, documents)
         self._row_of.update((m.memory_id, first + i) for i, m in enumerate(memories))
         self._order.append(first)
+        self.dense.added(first)
         self.subjects.touch(memory.memory_id for memory in memories)
-
-    def _speaker_code(self, memory: Memory) -> int:
-        name = memory.role or split_speaker(memory.text)[0]
-        return -1 if name is None else _code(self._speakers, normal(name))
 
     def _compact_if_worth(self) -> None:
         empty = self._table.count - self._table.size
@@ -250,8 +245,3 @@ def _key(record: Record) -> tuple[Kind, str]:
     if isinstance(record, Subject):
         return Kind.SUBJECT, record.subject_id
     return record.kind, record.id
-
-
-def _code(codes: dict[_Name, int], name: _Name) -> int:
-    """Return the code of ``name``, a new one if it is new."""
-    return codes.setdefault(name, len(codes))

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from seedmem.memory import Relation, Subject
 from seedmem.text import normal
-from seedmem.user.rows import NO_VECTOR
 from seedmem.vectors import Matrix, Vector
 
 Indices = NDArray[np.int32]
 
+_NO_VECTOR: Vector = np.zeros(0, dtype=np.float32)  # of a shown subject: the matrix holds it
 _LINK_BYTES = 150  # of one link: entries in the node's and the memory's dictionaries
+_RELATION_BYTES = 500  # of one relation with its questions
 _SUBJECT_BYTES = 700  # of one subject: record, strings, node
 
 
@@ -38,12 +39,18 @@ class Subjects:
     """The subject nodes of one user. Indices change when a record is applied."""
 
     def __init__(self, dim: int, row_of: dict[str, int]) -> None:
+        self.names: list[str] = []
+        """(S,): name of each node, as its newest subject writes it."""
+        self.types: list[str | None] = []
+        """(S,): type of each node, as its newest subject says."""
         self._row_of = row_of  # the state's own map: memory id → row
         self._matrix: Matrix = np.zeros((0, dim), dtype=np.float32)
         self._nodes: list[_Node] = []
         self._by_name: dict[str, _Node] = {}
         self._by_subject: dict[str, _Node] = {}
         self._by_memory: dict[str, list[_Node]] = {}
+        self._links: tuple[Indices, Indices] | None = None  # None: put together again
+        self._linked = self._relations = 0  # how many
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -52,16 +59,6 @@ class Subjects:
     def matrix(self) -> Matrix:
         """(S, d), unit rows."""
         return self._matrix[: len(self._nodes)]
-
-    @property
-    def names(self) -> list[str]:
-        """Name of each node, as its newest subject writes it."""
-        return [node.newest.name for node in self._nodes]
-
-    @property
-    def types(self) -> list[str | None]:
-        """Type of each node, as its newest subject says."""
-        return [node.newest.type for node in self._nodes]
 
     @property
     def relations(self) -> list[Relation]:
@@ -76,8 +73,8 @@ class Subjects:
     @property
     def nbytes(self) -> int:
         """RAM bytes."""
-        links = sum(len(node.memory_ids) for node in self._nodes)
-        return self._matrix.nbytes + links * _LINK_BYTES + len(self._by_subject) * _SUBJECT_BYTES
+        subjects = len(self._by_subject) * _SUBJECT_BYTES + self._relations * _RELATION_BYTES
+        return self._matrix.nbytes + self._linked * _LINK_BYTES + subjects
 
     def sequence_of(self, subject_id: str) -> int | None:
         """Return the sequence of a known subject."""
@@ -99,9 +96,11 @@ class Subjects:
 
     def links(self) -> tuple[Indices, Indices]:
         """Return all links between nodes and live rows: (L,) node indices, (L,) rows."""
-        rows = [self._rows(node) for node in self._nodes]
-        nodes = np.repeat(np.arange(len(rows), dtype=np.int32), [len(r) for r in rows])
-        return nodes, np.concatenate([np.zeros(0, dtype=np.int32), *rows])
+        if self._links is None:
+            rows = [self._rows(node) for node in self._nodes]
+            nodes = np.repeat(np.arange(len(rows), dtype=np.int32), [len(r) for r in rows])
+            self._links = nodes, np.concatenate([np.zeros(0, dtype=np.int32), *rows])
+        return self._links
 
     def search(self, query: Vector, n: int) -> tuple[Indices, NDArray[np.float32]]:
         """Return the ``n`` nearest nodes and their cosines, best first."""
@@ -112,7 +111,7 @@ class Subjects:
         return best.astype(np.int32), cosines[best]
 
     def best_subject_scores(self, query: Vector, n: int, *, rows: int) -> NDArray[np.float32]:
-        """Return (rows,): the best cosine among a memory's own nodes in the top ``n``; 0 if none."""
+        """Return (rows,): best cosine of a memory's own nodes in the top ``n``; 0 if none."""
         scores = np.zeros(rows, dtype=np.float32)
         indices, cosines = self.search(query, n)
         for index, cosine in zip(indices[::-1].tolist(), cosines[::-1], strict=True):
@@ -127,6 +126,8 @@ class Subjects:
         if node is None:
             node = self._by_name[name] = _Node(len(self._nodes))
             self._nodes.append(node)
+            self.names.append(subject.name)
+            self.types.append(subject.type)
             if len(self._nodes) > len(self._matrix):
                 self._grow()
         else:
@@ -135,6 +136,7 @@ class Subjects:
             node.subjects[shown.subject_id] = replace(shown, vector=vector)
         node.subjects[subject.subject_id] = subject
         self._by_subject[subject.subject_id] = node
+        self._relations += len(subject.relations)
         self._show(node)
         self._relink(node)
 
@@ -144,6 +146,7 @@ class Subjects:
         if node is None:
             return
         gone = node.subjects.pop(subject_id)
+        self._relations -= len(gone.relations)
         self._relink(node)
         if node.subjects:
             self._show(node)
@@ -152,12 +155,15 @@ class Subjects:
 
     def touch(self, memory_ids: Iterable[str]) -> None:
         """Look up the rows of these memories again: they came, moved or went."""
+        if not self._by_memory:
+            return
         for memory_id in memory_ids:
             for node in self._by_memory.get(memory_id, ()):
-                node.rows = None
+                node.rows = self._links = None
 
     def touch_all(self) -> None:
         """Look up all rows again: they were renumbered."""
+        self._links = None
         for node in self._nodes:
             node.rows = None
 
@@ -170,9 +176,10 @@ class Subjects:
     def _show(self, node: _Node) -> None:
         """Have the matrix hold the newest subject's vector; the others keep theirs."""
         newest = node.newest
-        if newest.vector is not NO_VECTOR:
+        if newest.vector is not _NO_VECTOR:
             self._matrix[node.index] = newest.vector
-            node.subjects[newest.subject_id] = replace(newest, vector=NO_VECTOR)
+            self.names[node.index], self.types[node.index] = newest.name, newest.type
+            node.subjects[newest.subject_id] = replace(newest, vector=_NO_VECTOR)
 
     def _relink(self, node: _Node) -> None:
         linked = dict.fromkeys(m for s in node.subjects.values() for m in s.memory_ids)
@@ -182,16 +189,17 @@ class Subjects:
                 del self._by_memory[memory_id]
         for memory_id in linked.keys() - node.memory_ids.keys():
             self._by_memory.setdefault(memory_id, []).append(node)
-        node.memory_ids, node.rows = linked, None
+        self._linked += len(linked) - len(node.memory_ids)
+        node.memory_ids, node.rows, self._links = linked, None, None
 
     def _drop(self, node: _Node, name: str) -> None:
         """Take an empty node out; the last one moves into its place."""
         del self._by_name[name]
-        last = self._nodes.pop()
+        last, last_name, last_type = self._nodes.pop(), self.names.pop(), self.types.pop()
         if last is not node:
-            self._matrix[node.index] = self._matrix[last.index]
-            self._nodes[node.index] = last
-            last.index = node.index
+            at = last.index = node.index
+            self._nodes[at], self.names[at], self.types[at] = last, last_name, last_type
+            self._matrix[at] = self._matrix[len(self._nodes)]
         self._matrix[len(self._nodes)] = 0.0
 
     def _grow(self) -> None:
