@@ -4,6 +4,7 @@ from streams.store.faults import is_transient
 from streams.store.graphs import Graph
 from streams.store.store import Page, RecordStore, connect
 from streams.store.values import (
+    ERASED,
     EXTRACTED,
     MEMORY,
     NAME,
@@ -20,6 +21,7 @@ from streams.store.values import (
 )
 
 __all__ = [
+    "ERASED",
     "EXTRACTED",
     "MEMORY",
     "NAME",

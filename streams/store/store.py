@@ -8,6 +8,7 @@ from streams.errors import ForeignRecordError
 from streams.settings import Settings
 from streams.store.graphs import GraphStore
 from streams.store.keys import OF_GENERATION, OF_USER, UserKeys, every_meta
+from streams.store.questions import Questions
 from streams.store.session import ERASE, PUT, Session
 from streams.store.values import (
     EXTRACTED,
@@ -45,6 +46,7 @@ class RecordStore:
         self._session = session
         self.generation = generation
         self.graphs = GraphStore(session, generation)
+        self.questions = Questions(session)
         self.is_new = is_new
         """Whether nothing of this namespace was stored when this worker started."""
         self.losses = 0
@@ -53,6 +55,10 @@ class RecordStore:
     async def close(self) -> None:
         """Close every connection."""
         await self._session.close()
+
+    async def ping(self) -> None:
+        """Ask the server for nothing but whether it still has our data."""
+        await self._session.run([])
 
     async def put(self, writes: Sequence[Write]) -> list[Placed | None]:
         """Write what is newer than stored; durable on return.
@@ -151,6 +157,12 @@ class RecordStore:
         for name, count in zip(reply[::2], reply[1::2], strict=True):
             counts[name.decode()] += count
         return counts
+
+    async def fences(self, user_id: str) -> dict[bytes, int]:
+        """Return, by kind, the arrival up to which an erasure keeps writes out."""
+        (meta,) = await self._session.run([("HGETALL", self._keys(user_id).meta)])
+        prefix = b"fence:"
+        return {n.removeprefix(prefix): int(v) for n, v in meta.items() if n.startswith(prefix)}
 
     async def generations(self, user_id: str) -> list[str]:
         """Return the vector spaces that the user has records in, sorted."""

@@ -15,6 +15,9 @@ MEMORY, SUBJECT, NAME, PAIR, EXTRACTED = b"m", b"s", b"n", b"p", b"x"
 """Kinds of fields: memories, subjects, vectors of subject names, supervision pairs, and what
 the extractor emitted for a memory."""
 
+ERASED = b"e"
+"""Kind of the fence that erasures themselves stand behind; it has no fields."""
+
 TOMBSTONE = b""
 """The payload that buries an id."""
 
@@ -72,5 +75,5 @@ def parse(value: bytes) -> Stored:
         return Stored(given, int(arrival), int(sequence), int(born), payload)
     except ValueError as error:
         raise DamagedRecordError(
-            f"stored value starts with {value[:24]!r}, want 'version arrival sequence born '"
+            f"stored value of {len(value)} bytes has no header 'version arrival sequence born '"
         ) from error
