@@ -4,7 +4,7 @@ import fcntl
 import os
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -81,13 +81,27 @@ class ServerProcess:
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def start(self, command: Sequence[str | Path], *, lock: int) -> None:
+    def start(
+        self,
+        command: Sequence[str | Path],
+        *,
+        lock: int,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         """Start ``command``, which inherits the descriptor ``lock``.
+
+        Args:
+            command: the program and its arguments.
+            lock: of its data directory.
+            variables: what to add to our own environment.
 
         Raises:
             StartError: the program cannot be run.
         """
         self.kill()  # what is left of a process that ended by itself
+        if variables:
+            pairs = (f"{name}={value}" for name, value in variables.items())
+            command = ["/usr/bin/env", *pairs, *command]
         try:
             with self.log.open("ab") as log:
                 self._process = subprocess.Popen(
@@ -136,13 +150,19 @@ class ServerProcess:
         if self._process is not None:
             self._process.terminate()
 
-    def stop(self, *, timeout: float) -> None:
-        """Let it stop by itself; kill it after ``timeout`` seconds. Does nothing twice."""
+    def stop(self, *, timeout: float) -> int | None:
+        """Let it stop by itself; kill it after ``timeout`` seconds. Does nothing twice.
+
+        Returns:
+            Its exit code, -9 if it had to be killed; None if it was not running.
+        """
         self.terminate()
-        if self._process is not None:
+        process = self._process
+        if process is not None:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout)
+                process.wait(timeout)
         self.kill()
+        return process.returncode if process else None
 
     def kill(self) -> None:
         """End it at once with SIGKILL, as a crash does. Does nothing twice."""

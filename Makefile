@@ -1,0 +1,52 @@
+# Every target sets up what it needs, in .venv; a second run reuses it. `make help` lists them.
+# PYTHON=/path/to/python3.12 chooses the Python of a new .venv; UPGRADE=--upgrade makes `make lock`
+# take the newest versions within the bounds of pyproject.toml.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+UV := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command "make lock" --quiet $(UPGRADE)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow format check lock clean
+
+help:  ## list the targets
+	@sed -nE "s/^([a-z-]+):.*## (.*)/  make \1\t\2/p" $(MAKEFILE_LIST) | expand -t 18
+
+demo: $(VENV)/serve  ## run the service on this machine, with one person's life, and ask it
+	$(BIN)/seedmem demo
+
+test: $(VENV)/test  ## run the tests, against real Kafka and Redis
+	$(PYTEST) -m "not slow"
+
+test-slow: $(VENV)/test  ## run the tests that need minutes
+	$(PYTEST) -m slow
+
+format: $(VENV)/test  ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+check: $(VENV)/test  ## all that CI checks: format, lint, types, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(MAKE) test
+
+lock: $(VENV)/test  ## bring the lock files in line with pyproject.toml
+	$(UV) requirements/uv.in -o requirements/uv.txt
+	$(UV) requirements/build.in -o requirements/build.txt
+	$(UV) pyproject.toml --all-extras -o requirements/test.txt
+	$(UV) pyproject.toml --extra local --extra extract --constraint requirements/test.txt \
+		-o requirements/serve.txt
+
+clean:  ## remove the virtual environment and every cache
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/serve: requirements/serve.txt pyproject.toml scripts/setup
+	scripts/setup serve $(VENV)
+	touch $@
+
+$(VENV)/test: requirements/test.txt pyproject.toml scripts/setup
+	scripts/setup test $(VENV)
+	touch $@ $(VENV)/serve
