@@ -47,7 +47,8 @@ class SessionOrder:
             self.disturb()
             return
         if self._rows.count > len(self._previous):
-            missing = np.full(self._rows.count // 2 + 4, -1, dtype=np.int32)
+            capacity = self._rows.count * 3 // 2 + 4
+            missing = np.full(capacity - len(self._previous), -1, dtype=np.int32)
             self._previous = np.append(self._previous, missing)
             self._next = np.append(self._next, missing)
         for row in range(first, self._rows.count):
