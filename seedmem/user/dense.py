@@ -28,6 +28,7 @@ _INLINE = 256  # memories that are built into a graph at once: below 50 ms
 _CATCH_UP = 64  # nodes added under the lock at adoption: below 50 ms
 _DELETED = 0.25  # of the live ones, before a graph is built anew; at 1.0 it is let go
 _STALE = 0.25  # of a snapshot's nodes that may be gone, and of the live ones it may lack
+_SAMPLE = 32  # own vectors that an audit looks for: 10 ms
 _AUDIT_EVERY = 1000  # nodes added between two self-hit audits
 _FEW = 64  # nodes below which no share counts
 
@@ -103,7 +104,9 @@ class Dense:
     def audit(self) -> bool:
         """Check that the graph finds a sample of its own vectors; let it go if not."""
         self._unaudited = 0
-        if self._graph is None or self._graph.finds(self._rows.vectors[self._rows["live"]]):
+        live = np.flatnonzero(self._rows["live"])
+        sample = live[np.linspace(0, len(live) - 1, min(_SAMPLE, len(live)), dtype=np.intp)]
+        if self._graph is None or not len(live) or self._graph.finds(self._rows.vectors[sample]):
             return True
         self._graph = None
         return False
