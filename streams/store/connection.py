@@ -53,6 +53,12 @@ async def needs_waitaof(client: "Redis", settings: Settings) -> bool:
     recent = _version(str(info["redis_version"])) >= WAITAOF_SINCE
     fault = _fault(info, fsync, recent=recent)
     if fault is None:
+        if fsync != "always":
+            logger.warning(
+                "Redis has appendfsync %s and every batch waits for its sync, up to a second; "
+                "with always it waits for milliseconds",
+                fsync,
+            )
         return fsync != "always"
     if not settings.allow_volatile_redis:
         raise DurabilityError(f"{fault}, or set SEEDMEM_ALLOW_VOLATILE_REDIS=true to lose data")
@@ -66,11 +72,9 @@ def _fault(info: dict[str, Any], fsync: str, *, recent: bool) -> str | None:
         return f"Redis evicts keys when full (maxmemory-policy {policy}): set noeviction"
     if not int(info.get("aof_enabled", 0)):
         return "Redis keeps no append-only file: set appendonly yes and appendfsync always"
-    if fsync != "always" and not recent:
+    if fsync == "no" or (fsync != "always" and not recent):
         version = info["redis_version"]
-        return (
-            f"Redis {version} syncs its file {fsync}: set appendfsync always, or use 7.2 or newer"
-        )
+        return f"Redis {version} has appendfsync {fsync}: set always (everysec will do since 7.2)"
     return None
 
 
@@ -78,8 +82,8 @@ async def _appendfsync(client: "Redis") -> str:
     try:
         reply: dict[Any, Any] = await client.config_get("appendfsync")
     except ResponseError:  # managed servers forbid CONFIG
-        return "at an unknown moment"
-    return str(reply.get("appendfsync", "at an unknown moment"))
+        return "unknown"
+    return str(reply.get("appendfsync", "unknown"))
 
 
 def _version(text: str) -> tuple[int, int]:

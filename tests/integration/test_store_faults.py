@@ -102,7 +102,7 @@ async def test_a_server_that_syncs_late_must_be_able_to_say_when_it_has(own_redi
         assert await store.put(writes("ada", 2)) == [Placed(1, 1), Placed(2, 2)]
         await store.close()
     else:
-        with pytest.raises(DurabilityError, match="appendfsync always"):
+        with pytest.raises(DurabilityError, match="set always"):
             await connect(settings_of(own_redis.url), GENERATION)
 
 
