@@ -27,7 +27,7 @@ _MOST = 512  # neighbours asked of a graph; above, exact search is as fast
 _INLINE = 256  # memories that are built into a graph at once: below 50 ms
 _CATCH_UP = 64  # nodes added under the lock at adoption: below 50 ms
 _DELETED = 0.25  # of the live ones, before a graph is built anew; at 1.0 it is let go
-_STALE = 0.25  # of a snapshot's nodes that may be gone, and of the live ones it may lack
+_STALE = 0.25  # of the live ones: nodes of a snapshot that may be gone, memories it may lack
 _SAMPLE = 32  # own vectors that an audit looks for: 10 ms
 _AUDIT_EVERY = 1000  # nodes added between two self-hit audits
 _FEW = 64  # nodes below which no share counts
@@ -128,10 +128,11 @@ class Dense:
         lacking = np.flatnonzero(self._rows["live"] & ~np.isin(sequences, frozen.labels))
         if (frozen.deleted & ~gone).any():
             raise SnapshotError("graph snapshot marks a memory deleted that is here")
-        if gone.mean() > _STALE or len(lacking) > max(_FEW, _STALE * self._rows.size):
+        size, bound = self._rows.size, max(_FEW, _STALE * self._rows.size)
+        if size == 0 or gone.sum() > bound or len(lacking) > bound:
             raise SnapshotError(
                 f"graph snapshot is stale: {gone.sum()} of {len(gone)} nodes are gone, "
-                f"{len(lacking)} of {self._rows.size} memories are not in it"
+                f"{len(lacking)} of {size} memories are not in it"
             )
         vectors = np.where(gone[:, None], np.float32(0.0), self._rows.vectors[rows])
         self._graph = frozen.graph(vectors, gone)
