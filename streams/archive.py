@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from streams.errors import TopicsError, TransientError
+from streams.reachable import require_broker
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer
@@ -23,6 +24,7 @@ def read_all(kafka: str, topic: str) -> Iterator[Any]:
     from kafka import KafkaConsumer
     from kafka.errors import KafkaError
 
+    require_broker(kafka)
     consumer = KafkaConsumer(
         bootstrap_servers=kafka,
         group_id=None,

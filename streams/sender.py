@@ -14,13 +14,14 @@ from streams.events import (
     SubjectExtracted,
     UserErased,
 )
+from streams.reachable import require_broker
 from streams.topics import Topics
 from streams.wire import decode, encode, key_of
 
 if TYPE_CHECKING:
     from kafka import KafkaProducer
 
-CONNECT = 10.0  # seconds until a broker must have answered
+_CONNECT = 10.0  # seconds until a broker must have answered
 _DELIVERY = 30.0  # seconds until the brokers must have confirmed an event
 _LINGER_MS = 1  # gathers what several threads send at once; a lone event loses 1 ms
 _IN_FLIGHT = 5_000  # events of one batch that are sent but not confirmed yet
@@ -33,7 +34,7 @@ class Sender:
         """Connect to the bootstrap servers ``kafka``.
 
         Raises:
-            TransientError: none of them answered within 10 s.
+            TransientError: none of them answers.
         """
         self._kafka = kafka
         self._topic_of: dict[type[Event], str] = {
@@ -99,6 +100,7 @@ def _producer(kafka: str) -> "KafkaProducer":
     from kafka import KafkaProducer
     from kafka.errors import KafkaError
 
+    require_broker(kafka)
     try:
         return KafkaProducer(
             bootstrap_servers=kafka,
@@ -106,13 +108,10 @@ def _producer(kafka: str) -> "KafkaProducer":
             enable_idempotence=True,
             linger_ms=_LINGER_MS,
             delivery_timeout_ms=int(_DELIVERY * 1_000),
-            request_timeout_ms=int(CONNECT * 1_000),
-            max_block_ms=int(CONNECT * 1_000),
-            bootstrap_timeout_ms=int(CONNECT * 1_000),
+            request_timeout_ms=int(_CONNECT * 1_000),
+            max_block_ms=int(_CONNECT * 1_000),
+            bootstrap_timeout_ms=int(_CONNECT * 1_000),
             allow_auto_create_topics=False,
         )
     except KafkaError as error:
-        raise TransientError(
-            f"no Kafka at {kafka} within {CONNECT:g} s ({error}); "
-            "start one with: seedmem up, or set SEEDMEM_KAFKA"
-        ) from error
+        raise TransientError(f"no answer from Kafka at {kafka}: {error}") from error
