@@ -1,8 +1,9 @@
 -- Delete everything of one user, and fence it: writes that came before stay out.
 --
 -- KEYS: the user's meta hash.
--- ARGV: user id, key prefix, number of suffixes per generation, those suffixes,
---       number of suffixes per user, those suffixes, then kind and arrival of each fence.
+-- ARGV: user id, key prefix, a generation that meta may have lost, number of suffixes
+--       per generation, those suffixes, number of suffixes per user, those suffixes,
+--       then kind and arrival of each fence.
 -- Reply: suffix and number of entries of each key that was deleted, flat.
 
 local meta, user, prefix = KEYS[1], ARGV[1], ARGV[2]
@@ -11,7 +12,7 @@ if owner and owner ~= user then
   return redis.error_reply('FOREIGN meta names another user')
 end
 
-local at = 3
+local at = 4
 local function take()
   local items, count = {}, tonumber(ARGV[at])
   for i = 1, count do items[i] = ARGV[at + i] end
@@ -33,7 +34,9 @@ local function delete(key, suffix)
   redis.call('UNLINK', key)
 end
 
-for _, name in ipairs(redis.call('HKEYS', meta)) do
+local names = redis.call('HKEYS', meta)
+names[#names + 1] = 'generation:' .. ARGV[3]
+for _, name in ipairs(names) do
   local generation = name:match('^generation:(.*)$')
   if generation then
     for _, suffix in ipairs(of_generation) do

@@ -144,7 +144,7 @@ class RecordStore:
             How many entries were deleted, by name of the key.
         """
         keys = self._keys(user_id)
-        arguments: list[str | bytes | int] = [user_id, keys.prefix]
+        arguments: list[str | bytes | int] = [user_id, keys.prefix, self.generation]
         for suffixes in (OF_GENERATION, OF_USER):
             arguments += [len(suffixes), *suffixes]
         for kind, arrival in fences.items():

@@ -1,34 +1,24 @@
-"""One Redis for all tests, a namespace for each; and servers of their own to break."""
+"""A store with a namespace of its own on the run's Redis, and a server to break."""
 
-import itertools
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from streams.local.redis import LocalRedis
+from streams.local import LocalRedis
 from streams.settings import Settings
 from streams.store import RecordStore, connect
 
-GENERATION = "hash:8/8"
 
-_numbers = itertools.count()
-
-
-@pytest.fixture(scope="session")
-def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with LocalRedis(tmp_path_factory.mktemp("redis")) as server:
-        yield server.url
+@pytest.fixture
+def store_settings(redis_url: str, namespace: str) -> Settings:
+    """Redis alone: no topics are made."""
+    return Settings(redis=redis_url, namespace=namespace)
 
 
 @pytest.fixture
-def settings(redis_url: str) -> Settings:
-    return Settings(redis=redis_url, namespace=f"test-{next(_numbers)}-")
-
-
-@pytest.fixture
-async def store(settings: Settings) -> AsyncIterator[RecordStore]:
-    store = await connect(settings, GENERATION)
+async def store(store_settings: Settings) -> AsyncIterator[RecordStore]:
+    store = await connect(store_settings, "hash:8/8")
     yield store
     await store.close()
 

@@ -127,9 +127,9 @@ async def test_users_with_similar_ids_never_mix(store):
     assert sorted([user async for user in store.users()]) == sorted(LOOK_ALIKES)
 
 
-async def test_namespaces_are_taken_literally(settings):
+async def test_namespaces_are_taken_literally(store_settings):
     names = ["a*-", "ab-", "a[b]-"]
-    stores = [await connect(replace_namespace(settings, name), "g") for name in names]
+    stores = [await connect(replace_namespace(store_settings, name), "g") for name in names]
     for name, store in zip(names, stores, strict=True):
         await store.put([memory(f"user of {name}", "m", b"x", 1)])
 
@@ -140,14 +140,14 @@ async def test_namespaces_are_taken_literally(settings):
         await store.close()
 
 
-def replace_namespace(settings: Settings, name: str) -> Settings:
-    return Settings(redis=settings.redis, namespace=settings.namespace + name)
+def replace_namespace(store_settings: Settings, name: str) -> Settings:
+    return Settings(redis=store_settings.redis, namespace=store_settings.namespace + name)
 
 
-async def test_generations_share_pairs_and_extractions_and_nothing_else(store, settings):
+async def test_generations_share_pairs_and_extractions_and_nothing_else(store, store_settings):
     fields = [field(kind, "x") for kind in (MEMORY, SUBJECT, NAME, PAIR, EXTRACTED)]
     await store.put([Write("ada", name, None, 1, b"old") for name in fields])
-    other = await connect(settings, "minilm/384")
+    other = await connect(store_settings, "minilm/384")
 
     seen = await other.get_many("ada", fields)
 
@@ -158,10 +158,10 @@ async def test_generations_share_pairs_and_extractions_and_nothing_else(store, s
     await other.close()
 
 
-async def test_a_key_of_another_user_is_never_served_nor_written(store, redis_url, settings):
+async def test_a_key_of_another_user_is_never_served_nor_written(store, redis_url, store_settings):
     await store.put([memory("ada", "m", b"x", 1)])
     with plain_redis.Redis.from_url(redis_url) as client:
-        (meta,) = client.keys(f"{settings.namespace}seedmem:*:meta")
+        (meta,) = client.keys(f"{store_settings.namespace}seedmem:*:meta")
         client.hset(meta, "user", "eve")
 
     for attempt in (
@@ -175,7 +175,7 @@ async def test_a_key_of_another_user_is_never_served_nor_written(store, redis_ur
 
 
 async def test_an_erased_user_leaves_nothing_and_a_replay_brings_nothing_back(
-    store, redis_url, settings
+    store, redis_url, store_settings
 ):
     kinds = (MEMORY, SUBJECT, NAME, PAIR, EXTRACTED)
     old = [Write("secret-ada", field(kind, "secret"), 1, 5, b"secret") for kind in kinds]
@@ -189,7 +189,7 @@ async def test_an_erased_user_leaves_nothing_and_a_replay_brings_nothing_back(
     assert await everything(store, "secret-ada") == {}
     assert [user async for user in store.users()] == ["bob"]
     with plain_redis.Redis.from_url(redis_url) as client:
-        dumps = [client.dump(key) for key in client.keys(f"{settings.namespace}*")]
+        dumps = [client.dump(key) for key in client.keys(f"{store_settings.namespace}*")]
     assert not any(b"secret" in dump for dump in dumps)
     assert await store.put([memory("secret-ada", "m", b"new life", 10)]) == [Placed(1, 1)]
 
@@ -199,6 +199,17 @@ async def test_a_lower_fence_never_replaces_a_higher(store):
     await store.erase("ada", {MEMORY: 9})
 
     assert await store.put([memory("ada", "m", b"x", 100)]) == [None]
+    assert await store.fences("ada") == {MEMORY: 100, EXTRACTED: 100}
+
+
+async def test_an_erasure_finds_records_whose_meta_is_lost(store, redis_url, store_settings):
+    await store.put([memory("ada", "m", b"x", 1)])
+    with plain_redis.Redis.from_url(redis_url) as client:
+        client.delete(*client.keys(f"{store_settings.namespace}*:meta"))
+
+    await store.erase("ada", {})
+
+    assert await everything(store, "ada") == {}
 
 
 async def test_a_huge_user_is_read_in_pages_and_no_call_is_slow(store, redis_url):
@@ -216,24 +227,24 @@ async def test_a_huge_user_is_read_in_pages_and_no_call_is_slow(store, redis_url
     assert max(sizes) < 1_100
 
 
-async def test_another_number_of_partitions_is_refused_with_both_numbers(store, settings):
-    other = Settings(redis=settings.redis, namespace=settings.namespace, partitions=7)
+async def test_another_number_of_partitions_is_refused_with_both_numbers(store, store_settings):
+    other = Settings(redis=store_settings.redis, namespace=store_settings.namespace, partitions=7)
 
     with pytest.raises(TopicsError, match=r"12 partitions.*has 7"):
         await connect(other, "g")
 
 
-async def test_only_the_first_start_finds_the_store_new(store, settings):
-    second = await connect(settings, "g")
+async def test_only_the_first_start_finds_the_store_new(store, store_settings):
+    second = await connect(store_settings, "g")
 
     assert (store.is_new, second.is_new) == (True, False)
     await second.close()
 
 
-async def test_a_user_whose_records_vanished_is_counted(store, redis_url, settings):
+async def test_a_user_whose_records_vanished_is_counted(store, redis_url, store_settings):
     await store.put([memory("ada", "m", b"x", 1)])
     with plain_redis.Redis.from_url(redis_url) as client:
-        client.delete(*client.keys(f"{settings.namespace}*:records"))
+        client.delete(*client.keys(f"{store_settings.namespace}*:records"))
 
     assert await everything(store, "ada") == {}
     assert store.losses == 1

@@ -141,7 +141,7 @@ async def test_a_stuck_server_costs_one_timeout_and_not_more(own_redis):
     await store.close()
 
 
-async def test_cancelled_reads_never_hand_over_a_strangers_data(redis_url, settings, store):
+async def test_cancelled_reads_never_hand_over_a_strangers_data(redis_url, store_settings, store):
     users = [f"user-{i}" for i in range(20)]
     await store.put([Write(user, b"mm", 1, 1, user.encode()) for user in users])
     chance = random.Random(7)
@@ -149,7 +149,7 @@ async def test_cancelled_reads_never_hand_over_a_strangers_data(redis_url, setti
 
     async with delayed(redis_url, seconds=0.01) as url:
         slow = await connect(
-            Settings(redis=url, namespace=settings.namespace, redis_timeout=5.0), GENERATION
+            Settings(redis=url, namespace=store_settings.namespace, redis_timeout=5.0), GENERATION
         )
 
         async def read(user: str, patience: float) -> None:

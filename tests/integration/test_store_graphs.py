@@ -23,17 +23,17 @@ async def test_a_graph_of_many_pieces_comes_back_whole(graphs):
     assert await graphs.load("eve") is None
 
 
-async def test_the_newest_graph_replaces_the_others(graphs, redis_url, settings):
+async def test_the_newest_graph_replaces_the_others(graphs, redis_url, store_settings):
     for sequence in range(1, 5):
         await graphs.save("ada", Graph(sequence, b"%d" % sequence))
 
     assert await graphs.load("ada") == Graph(4, b"4")
     with plain_redis.Redis.from_url(redis_url) as client:
-        assert len(client.keys(f"{settings.namespace}*:graph*")) == 2  # manifest and one slot
+        assert len(client.keys(f"{store_settings.namespace}*:graph*")) == 2  # manifest and one slot
 
 
 async def test_the_previous_graph_serves_until_the_next_is_whole(
-    graphs, redis_url, settings, monkeypatch
+    graphs, redis_url, store_settings, monkeypatch
 ):
     await graphs.save("ada", Graph(1, b"previous"))
 
@@ -59,7 +59,7 @@ async def test_a_quarantined_graph_is_not_loaded_again(graphs):
 
 
 async def test_an_erased_user_keeps_no_graph_and_gets_none_that_comes_late(
-    graphs, store, redis_url, settings
+    graphs, store, redis_url, store_settings
 ):
     await graphs.save("ada", Graph(1, b"links"))
 
@@ -68,4 +68,4 @@ async def test_an_erased_user_keeps_no_graph_and_gets_none_that_comes_late(
 
     assert await graphs.load("ada") is None
     with plain_redis.Redis.from_url(redis_url) as client:
-        assert client.keys(f"{settings.namespace}*:graph*") == []
+        assert client.keys(f"{store_settings.namespace}*:graph*") == []

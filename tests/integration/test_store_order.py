@@ -78,7 +78,7 @@ def expected(log: Sequence[Event]) -> dict[str, object]:
 
 @settings(max_examples=60, deadline=None)
 @given(log=events, data=st.data())
-def test_rewinds_change_nothing(redis_url, log, data):
+def test_rewinds_change_nothing(redis_server, log, data):
     delivered: list[int] = []
     position = 0
     for _ in range(data.draw(st.integers(0, 4))):
@@ -87,13 +87,13 @@ def test_rewinds_change_nothing(redis_url, log, data):
         delivered += range(start, position)
     delivered += range(data.draw(st.integers(0, position)), len(log))
 
-    assert asyncio.run(after(redis_url, log, delivered)) == expected(log)
+    assert asyncio.run(after(redis_server.url, log, delivered)) == expected(log)
 
 
 @settings(max_examples=60, deadline=None)
 @given(log=events.filter(has_unique_versions), data=st.data())
-def test_any_order_and_repetition_ends_right_after_one_replay(redis_url, log, data):
+def test_any_order_and_repetition_ends_right_after_one_replay(redis_server, log, data):
     places = st.lists(st.integers(0, len(log) - 1), max_size=20)
     delivered = [*data.draw(places), *range(len(log))]
 
-    assert asyncio.run(after(redis_url, log, delivered)) == expected(log)
+    assert asyncio.run(after(redis_server.url, log, delivered)) == expected(log)

@@ -238,14 +238,14 @@ class TestGraphs:
         assert large.caretaker.builds == 1
 
     async def test_a_damaged_graph_is_set_aside_and_built_anew(
-        self, store, large, redis_url, settings
+        self, store, large, redis_url, store_settings
     ):
         await remember(store, "ada", range(1_000))
         await large.get("ada")
         await until(lambda: large.caretaker.saves == 1)
         large.forget("ada")
         with plain_redis.Redis.from_url(redis_url) as client:
-            (slot,) = client.keys(f"{settings.namespace}*:graph:a")
+            (slot,) = client.keys(f"{store_settings.namespace}*:graph:a")
             blob = bytearray(client.hget(slot, "0"))
             blob[len(blob) // 2] ^= 1
             client.hset(slot, "0", bytes(blob))
