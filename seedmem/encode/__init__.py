@@ -6,5 +6,6 @@ Queues, thread pools and retries of whole events are not here (``streams``).
 
 from seedmem.encode.load import load_encoder
 from seedmem.encode.port import Encoder
+from seedmem.encode.remote import RemoteOptions
 
-__all__ = ["Encoder", "load_encoder"]
+__all__ = ["Encoder", "RemoteOptions", "load_encoder"]

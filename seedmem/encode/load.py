@@ -1,21 +1,23 @@
 """A name → its encoder: the one place that knows them all."""
 
 from seedmem.encode.port import Encoder
+from seedmem.encode.remote import RemoteOptions
 from seedmem.errors import EncoderError
 from seedmem.vectors import VectorSpace
 
 NAMES = (
     "minilm, onnx:DIRECTORY, onnx:ORG/MODEL[@REVISION], st:DIRECTORY, st:ORG/MODEL[@REVISION], "
-    "given:DIMENSION, hash:DIMENSION"
+    "openai:MODEL[@URL], vertex:MODEL, given:DIMENSION, hash:DIMENSION"
 )
 
 
-def load_encoder(name: str, *, threads: int = 1) -> Encoder:
+def load_encoder(name: str, *, threads: int = 1, remote: RemoteOptions | None = None) -> Encoder:
     """Return the encoder that ``name`` names, loaded and tried.
 
     Args:
         name: one of ``NAMES``.
         threads: that one call of ``encode`` may use, at least 1.
+        remote: keys, addresses and time-outs of ``openai:`` and ``vertex:``.
 
     Raises:
         EncoderError: the name is unknown, or the encoder cannot be loaded; says what to do.
@@ -23,6 +25,8 @@ def load_encoder(name: str, *, threads: int = 1) -> Encoder:
     if threads < 1:
         raise EncoderError(f"threads must be at least 1, got {threads}")
     kind, _, rest = name.partition(":")
+    if kind in ("openai", "vertex") and rest:
+        return _load_remote(kind, rest, remote or RemoteOptions())
     return _load_local(name, kind, rest, threads)
 
 
@@ -48,6 +52,16 @@ def _load_local(name: str, kind: str, rest: str, threads: int) -> Encoder:
 
         return HashEncoder(_dim(name, rest))
     raise EncoderError(f"unknown encoder {name!r}; known: {NAMES}")
+
+
+def _load_remote(kind: str, rest: str, options: RemoteOptions) -> Encoder:
+    if kind == "openai":
+        from seedmem.encode.openai import load_openai
+
+        return load_openai(rest, options)
+    from seedmem.encode.vertex import load_vertex
+
+    return load_vertex(rest, options)
 
 
 def _dim(name: str, digits: str) -> int:
