@@ -43,7 +43,9 @@ _FUNCTION_WORDS = """
     onto to with about up out off over am is are was were be been being do does did doing done have
     has had having will would shall should can could may might must ca wo i me my mine we us our
     ours you your yours he him his she her hers it its they them their theirs who whom whose which
-    what when where why how there here not no just also too very
+    what when where why how there here not no just also too very some any all each such only own
+    same again now both while because until himself herself themselves itself myself yourself
+    ourselves yes yeah oh hey hi hello okay ok really
 """
 _STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 

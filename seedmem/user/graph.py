@@ -18,7 +18,7 @@ Labels = NDArray[np.int64]
 # .999 at 400. ef_construction 200 costs twice the time to build and finds no more.
 M = 16  # links per node and level
 EF_CONSTRUCTION = 100
-EF = 200  # candidates kept by a search
+EF = 256  # candidates kept by a search
 EMPTY_BYTES = 2_600_000  # of an empty index: hnswlib allocates 65,536 locks
 _GROWTH = 1.5
 _CHUNK = 256  # vectors added between two chances for other threads

@@ -27,7 +27,10 @@ _EMPTY: Mapping[str, tuple[type, object]] = {
     "is_question": (np.bool_, False),
 }  # column → its type and what an empty row holds
 _GROWTH = 1.5
-_OBJECT_BYTES = 350  # of a memory without its text: objects, ids, dictionary entries
+_OBJECT_BYTES = 650  # of a memory without its text: objects, ids, dictionary entries; measured
+
+_LABEL_BYTES = 200  # of one entry of metadata without its characters
+_NO_METADATA: Mapping[str, str] = {}  # one for all
 
 
 class _Words(NamedTuple):
@@ -117,7 +120,10 @@ class Rows:
         self._by_sequence = None
         if end > len(self._vectors):
             self._resize(max(end, int(end * _GROWTH) if first else end, 4))
-        words = [_Words(m.memory_id, m.text, m.session_id, m.role, m.metadata) for m in memories]
+        words = [
+            _Words(m.memory_id, m.text, m.session_id, m.role, m.metadata or _NO_METADATA)
+            for m in memories
+        ]
         self._words += words
         self._words_nbytes += sum(map(_nbytes, words))
         self._vectors[first:end] = vectors
@@ -193,7 +199,7 @@ class Rows:
 
 
 def _nbytes(words: _Words) -> int:
-    labels = sum(_OBJECT_BYTES // 3 + len(k) + len(v) for k, v in words.metadata.items())
+    labels = sum(_LABEL_BYTES + len(k) + len(v) for k, v in words.metadata.items())
     return _OBJECT_BYTES + words.text.__sizeof__() + labels
 
 

@@ -20,7 +20,7 @@ Indices = NDArray[np.int32]
 _NO_VECTOR: Vector = np.zeros(0, dtype=np.float32)  # of a shown subject: the matrix holds it
 _LINK_BYTES = 150  # of one link: entries in the node's and the memory's dictionaries
 _RELATION_BYTES = 500  # of one relation with its questions
-_SUBJECT_BYTES = 700  # of one subject: record, strings, node
+_SUBJECT_BYTES = 900  # of one subject: record, strings, node
 
 
 @dataclass(slots=True, eq=False)

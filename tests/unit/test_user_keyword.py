@@ -44,8 +44,8 @@ def test_a_score_is_what_bm25_says() -> None:
 
     scores = state.keyword.scores(hashes(2))
 
-    # by hand: idf = ln(1 + 1.5/1.5) = ln 2; length 2 of mean 1.5: .9 · (.6 + .4 · 4/3) = 1.02
-    assert scores.tolist() == pytest.approx([math.log(2) * 1.9 / 2.02, 0.0], rel=1e-6)
+    # by hand: idf = ln(1 + 1.5/1.5) = ln 2; length 2 of mean 1.5: .9 · (.25 + .75 · 4/3) = 1.125
+    assert scores.tolist() == pytest.approx([math.log(2) * 1.9 / 2.125, 0.0], rel=1e-6)
     assert scores.dtype == np.float32
 
 
