@@ -1,15 +1,16 @@
 """The client against a real broker. A thread plays the service, so that replies can be late."""
 
-import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaProducer
+from stand_in import PATIENCE, Service, echo
 
 from seedmem.vectors import from_wire
 from streams import topics
@@ -20,35 +21,22 @@ from streams.events import (
     After,
     MemoryCreated,
     MemoryRecalled,
-    QueryAsked,
     QueryReply,
     Status,
     SubjectExtracted,
     UserErased,
-    WireHit,
 )
 from streams.local import LocalKafka
 from streams.refusal import RefusedError
 from streams.settings import Settings
 from streams.topics import Topics
-from streams.wire import decode, encode
-
-PATIENCE = 30.0  # seconds; the machine may be busy
-
-_numbers = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with LocalKafka(tmp_path_factory.mktemp("kafka")) as server:
-        yield server.bootstrap
+from streams.wire import decode
 
 
 @pytest.fixture
-def settings(kafka: str) -> Settings:
-    made = Settings(kafka=kafka, namespace=f"client-{next(_numbers)}-", partitions=2, deadline=20.0)
-    topics.create(made)
-    return made
+def settings(settings: Settings) -> Settings:
+    """Those of the test, with a deadline for a busy machine."""
+    return msgspec.structs.replace(settings, deadline=20.0)
 
 
 @pytest.fixture
@@ -58,57 +46,9 @@ def client(settings: Settings) -> Iterator[Client]:
 
 
 @pytest.fixture
-def service(settings: Settings) -> Iterator["Service"]:
+def service(settings: Settings) -> Iterator[Service]:
     with Service(settings) as made:
         yield made
-
-
-class Service:
-    """Answers each question with its own text, unless ``answer`` says otherwise."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings, self._topics = settings, Topics(settings.namespace)
-        self.answer: Callable[[QueryAsked], list[QueryReply]] = lambda question: [echo(question)]
-        self.asked: list[QueryAsked] = []
-        self._stop, self._ready = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> "Service":
-        self._thread.start()
-        assert self._ready.wait(PATIENCE)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        consumer = KafkaConsumer(
-            self._topics.query, bootstrap_servers=self._settings.kafka, group_id=None,
-            auto_offset_reset="earliest", enable_auto_commit=False,
-        )  # fmt: skip
-        producer = KafkaProducer(bootstrap_servers=self._settings.kafka, acks="all")
-        self._ready.set()
-        while not self._stop.is_set():
-            for records in consumer.poll(timeout_ms=50).values():
-                for record in records:
-                    question = decode(record.value, QueryAsked)
-                    self.asked.append(question)
-                    for reply in self.answer(question):
-                        self.reply(producer, reply, question)
-        consumer.close()
-        producer.close()
-
-    def reply(self, producer: KafkaProducer, reply: QueryReply, to: QueryAsked) -> None:
-        topic = self._topics.query_reply
-        producer.send(topic, encode(reply), partition=to.reply_partition).get(PATIENCE)
-
-
-def echo(question: QueryAsked) -> QueryReply:
-    hit = WireHit(memory_id="m", text=question.text or "", score=1.0, tier="dense", parts={})
-    return QueryReply(
-        request_id=question.request_id, user_id=question.user_id, status=Status.OK, hits=[hit]
-    )
 
 
 def events(settings: Settings, topic: str) -> list[bytes]:
@@ -277,14 +217,15 @@ def test_a_reply_that_is_no_json_does_not_end_the_reading(
 def test_a_reply_partition_that_does_not_exist_is_named(settings: Settings) -> None:
     with (
         Client(settings, reply_partition=7) as client,
-        pytest.raises(TopicsError, match="partitions 0 to 1, not 7"),
+        pytest.raises(TopicsError, match="partitions 0 to 3, not 7"),
     ):
         client.ask("ada", "hello")
 
 
-def test_a_missing_reply_topic_says_what_to_run(kafka: str) -> None:
+def test_a_missing_reply_topic_says_what_to_run(settings: Settings) -> None:
+    elsewhere = msgspec.structs.replace(settings, namespace="nobody-made-these-")
     with (
-        Client(Settings(kafka=kafka, namespace="nobody-made-these-")) as client,
+        Client(elsewhere) as client,
         pytest.raises(TopicsError, match="seedmem topics create"),
     ):
         client.ask("ada", "hello")
