@@ -28,7 +28,7 @@ _INLINE = 256  # memories that are built into a graph at once: below 50 ms
 _CATCH_UP = 64  # nodes added under the lock at adoption: below 50 ms
 _DELETED = 0.25  # of the live ones, before a graph is built anew; at 1.0 it is let go
 _STALE = 0.25  # of the live ones: nodes of a snapshot that may be gone, memories it may lack
-_SAMPLE = 32  # own vectors that an audit looks for: 10 ms
+_SAMPLE = 32  # own vectors that an audit looks for: 25 ms at 20,000 × 384
 _AUDIT_EVERY = 1000  # nodes added between two self-hit audits
 _FEW = 64  # nodes below which no share counts
 

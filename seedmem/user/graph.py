@@ -14,8 +14,8 @@ from seedmem.vectors import Matrix, Vector
 
 Labels = NDArray[np.int64]
 
-# Recall@10 of 20,000 × 384, a mixture of 48 true dimensions and noise: .968 at ef 100, .996 at 200,
-# .999 at 400. ef_construction 200 costs twice the time to build and finds no more.
+# Recall@10 of 20,000 × 384, a mixture of 48 true dimensions and noise: .968 at ef 100, .988–.996 at
+# 200, .995 at 256, .999 at 400. ef_construction 200 takes twice the time and finds no more.
 M = 16  # links per node and level
 EF_CONSTRUCTION = 100
 EF = 256  # candidates kept by a search

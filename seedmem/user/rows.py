@@ -172,7 +172,7 @@ class Rows:
 
     def _speaker_codes(self, memories: Sequence[Memory]) -> list[int]:
         names = [memory.role or split_speaker(memory.text)[0] for memory in memories]
-        codes = {name: _code(self.speakers, normal(name)) for name in set(names) if name}
+        codes = {name: _code(self.speakers, normal(name)) for name in dict.fromkeys(names) if name}
         return [-1 if name is None else codes.get(name, -1) for name in names]
 
     def _recoded(self, column: str, codes: dict[_Name, int]) -> dict[_Name, int]:

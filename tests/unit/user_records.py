@@ -84,3 +84,47 @@ def crowd(vectors: Matrix) -> list[tuple[Record, NDArray[np.uint32]]]:
 
 def ids(state: UserState, rows: Sequence[int] | NDArray[np.integer]) -> list[str]:
     return [state.memory(int(row)).memory_id for row in rows]
+
+
+def nearest(state: UserState, query: Vector, k: int) -> list[str]:
+    """Return the ids of the k nearest live memories, compared one by one."""
+    live = [state.memory(int(row)) for row in np.flatnonzero(state.live)]
+    live.sort(key=lambda m: (-float(m.vector @ query), m.born))
+    return [m.memory_id for m in live[:k]]
+
+
+def found(state: UserState, query: Vector, k: int) -> list[str]:
+    return ids(state, state.dense.search(query, k)[0])
+
+
+def grown(state: UserState) -> UserState:
+    """Build a graph as an owner does."""
+    build = state.dense.plan_build()
+    build.run()
+    while not state.dense.adopt(build):
+        build.run()
+    return state
+
+
+def large(count: int = 400, *, exact_limit: int = 100) -> UserState:
+    state = UserState(SPACE, exact_limit=exact_limit, user_id="ada")
+    state.load(crowd(rows_of_noise(count)))
+    return grown(state)
+
+
+def said(state: UserState) -> dict[str, str]:
+    """Return the text of every live memory."""
+    live = [state.memory(int(row)) for row in np.flatnonzero(state.live)]
+    return {memory.memory_id: memory.text for memory in live}
+
+
+def session_of(state: UserState, memory_id: str) -> list[str]:
+    """Return the ids of a memory's session, walking ``previous`` back and ``next`` forth."""
+    row = state.row_of(memory_id)
+    assert row is not None
+    while state.previous[row] >= 0:
+        row = int(state.previous[row])
+    walked = [row]
+    while state.next[walked[-1]] >= 0:
+        walked.append(int(state.next[walked[-1]]))
+    return ids(state, walked)
