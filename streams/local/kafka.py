@@ -54,7 +54,7 @@ class LocalKafka:
         """
         if all(node.running for node in self.nodes):
             return self.bootstrap
-        self._progress(f"looking for Java and Apache Kafka {tools.KAFKA_VERSION}")
+        self._progress(f"looking for Apache Kafka {tools.KAFKA_VERSION} (44 MB the first time)")
         runtime = Runtime(
             java=tools.java(prefer_package=self._prefer_package),
             classpath=tools.kafka_classpath(),
