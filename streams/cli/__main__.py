@@ -1,0 +1,5 @@
+"""``python -m streams.cli`` is ``seedmem``."""
+
+from streams.cli import main
+
+main()

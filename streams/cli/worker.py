@@ -1,0 +1,31 @@
+"""``worker``: run one worker process."""
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from streams.cli.options import connected
+from streams.settings import Role, Settings
+
+
+@connected
+def worker(
+    *,
+    settings: Settings,
+    role: Annotated[
+        Role | None,
+        typer.Option(
+            envvar="SEEDMEM_ROLE",
+            help="Which agents it runs: serve stores and answers; extract finds subjects.",
+            show_default="serve",
+        ),
+    ] = None,
+) -> None:
+    """Run one worker until it is told to stop. All its settings are SEEDMEM_* variables.
+
+    Example: seedmem worker --role serve --kafka broker:9092 --redis redis://store:6379/0
+    """
+    from streams import app
+
+    app.run(msgspec.structs.replace(settings, role=role or settings.role))
