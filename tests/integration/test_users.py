@@ -1,25 +1,20 @@
 """Hot users on a real store: one load for all, every write seen, nothing kept for too long."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import redis as plain_redis
+from remembering import SPACE, ids, memory, remember, texts
 
-from seedmem.memory import Deleted, Kind, Memory
-from seedmem.vectors import VectorSpace, pack, unit_rows, unpack
+from seedmem.memory import Deleted, Kind
 from streams.errors import StoreUnavailableError
-from streams.loader import Entry
 from streams.records import encode, field_of
 from streams.settings import Settings
-from streams.store import RecordStore, Write, connect
-from streams.users import HotUser, HotUsers
-
-SPACE = VectorSpace("hash:8", 8)
-_ROWS = unit_rows(np.random.default_rng(1).normal(size=(2_000, 8)))
+from streams.store import Write, connect
+from streams.users import HotUsers
 
 
 @pytest.fixture
@@ -28,42 +23,6 @@ async def users(store) -> AsyncIterator[HotUsers]:
         users = HotUsers(store, SPACE, executor, hot_bytes=10**9, exact_limit=5_000)
         yield users
         await users.close()
-
-
-def memory(number: int, text: str = "text") -> Memory:
-    vector = unpack(pack(_ROWS[number]), 8)
-    return Memory(memory_id=f"m{number}", text=text, vector=vector, sequence=0, born=0)
-
-
-async def remember(
-    store: RecordStore, user_id: str, numbers: Sequence[int], arrival: int = 1, text: str = "text"
-) -> list[Entry]:
-    """Make memories durable; return what is then applied to the hot user."""
-    drafts = [memory(number, text) for number in numbers]
-    placed = await store.put(
-        [Write(user_id, field_of(d), None, arrival, encode(d)) for d in drafts]
-    )
-    return [
-        (replace(draft, sequence=place.sequence, born=place.born), None)
-        for draft, place in zip(drafts, placed, strict=True)
-        if place is not None
-    ]
-
-
-def ids(user: HotUser) -> set[str]:
-    with user.lock:
-        return {user.state.memory(int(row)).memory_id for row in np.flatnonzero(user.state.live)}
-
-
-def texts(user: HotUser) -> set[str]:
-    with user.lock:
-        return {user.state.memory(int(row)).text for row in np.flatnonzero(user.state.live)}
-
-
-async def until(condition) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event
-            await asyncio.sleep(0.01)
 
 
 async def test_a_touched_user_has_what_was_stored_over_many_pages(store, users):
@@ -200,69 +159,3 @@ async def test_a_user_whose_state_cannot_take_a_record_is_let_go_and_reloaded(st
 
     assert (users.failures, "ada" in users) == (1, False)
     assert ids(await users.get("ada")) == {"m1"}
-
-
-class TestGraphs:
-    """Large users: a graph is built and saved in the background, and taken up again."""
-
-    @pytest.fixture
-    async def large(self, store) -> AsyncIterator[HotUsers]:
-        with ThreadPoolExecutor(1) as executor:
-            users = HotUsers(store, SPACE, executor, hot_bytes=10**9, exact_limit=300)
-            yield users
-            await users.close()
-
-    async def test_a_large_user_gets_a_graph_that_the_next_load_takes_up(self, store, large):
-        await remember(store, "ada", range(1_000))
-        user = await large.get("ada")
-        assert user.state.dense.kind == "exact"
-        await until(lambda: large.caretaker.saves == 1)
-        assert user.state.dense.kind == "hnsw"
-        large.forget("ada")
-
-        again = await large.get("ada")
-
-        assert again.state.dense.kind == "hnsw"
-        assert large.caretaker.builds == 1
-        rows, cosines = again.state.dense.search(again.state.vectors[7], 1)
-        assert (rows.tolist(), round(float(cosines[0]), 3)) == ([7], 1.0)
-
-    async def test_growth_is_saved_again(self, store, large):
-        await remember(store, "ada", range(1_000))
-        await large.get("ada")
-        await until(lambda: large.caretaker.saves == 1)
-
-        await large.apply("ada", await remember(store, "ada", range(1_000, 1_150)))
-
-        await until(lambda: large.caretaker.saves == 2)
-        assert large.caretaker.builds == 1
-
-    async def test_a_damaged_graph_is_set_aside_and_built_anew(
-        self, store, large, redis_url, store_settings
-    ):
-        await remember(store, "ada", range(1_000))
-        await large.get("ada")
-        await until(lambda: large.caretaker.saves == 1)
-        large.forget("ada")
-        with plain_redis.Redis.from_url(redis_url) as client:
-            (slot,) = client.keys(f"{store_settings.namespace}*:graph:a")
-            blob = bytearray(client.hget(slot, "0"))
-            blob[len(blob) // 2] ^= 1
-            client.hset(slot, "0", bytes(blob))
-
-        user = await large.get("ada")
-
-        assert user.state.size == 1_000
-        await until(lambda: large.caretaker.builds == 2 and large.caretaker.saves == 2)
-        large.forget("ada")
-        assert (await large.get("ada")).state.dense.kind == "hnsw"
-
-    async def test_an_erased_user_gets_no_graph_from_a_build_under_way(self, store, large):
-        await remember(store, "ada", range(1_000))
-        await large.get("ada")
-
-        large.forget("ada")
-        await store.erase("ada", {})
-        await large.caretaker.close()
-
-        assert await store.graphs.load("ada") is None
