@@ -112,6 +112,13 @@ def is_blank(text: str) -> bool:
     return all(unicodedata.category(character) in _BLANK for character in text)
 
 
+def repaired(text: str) -> str:
+    """Return ``text`` as valid Unicode: a lone surrogate becomes U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def is_question(text: str) -> bool:
     """Return whether ``text`` ends by asking."""
     return _QUESTION.search(text[-64:]) is not None

@@ -45,7 +45,8 @@ def unit(vector: NDArray[np.floating]) -> Vector:
         raise VectorError("vector is too long for its norm to be computed")
     if norm < _SMALLEST_NORM:
         raise VectorError(f"vector has no direction: its norm is {norm:g}")
-    return (wide / norm).astype(np.float32)
+    scaled: Vector = (wide / norm).astype(np.float32)
+    return scaled
 
 
 def unit_rows(matrix: NDArray[np.floating]) -> Matrix:

@@ -14,10 +14,10 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import faust
-from faust.types import EventT
+from faust.types import EventT, StreamT
 
 from streams.errors import PermanentError
 from streams.events import Event
@@ -35,7 +35,7 @@ LAST_WORDS = 5.0  # seconds that events in flight get when the worker stops
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
 Raw = EventT[bytes]
-Stream = faust.Stream[bytes]
+Stream = StreamT[bytes]
 
 
 class Delivery:
@@ -66,7 +66,7 @@ class Delivery:
         buffer: asyncio.Queue[Raw] = asyncio.Queue(maxsize=2 * size)
 
         async def pump() -> None:
-            async for raw in stream.noack().events():
+            async for raw in _unacked(stream):
                 await buffer.put(raw)
 
         async def work() -> None:
@@ -102,18 +102,15 @@ class Delivery:
         window: Window[Raw] = Window(in_flight, self._ack)
 
         async def pump() -> None:
-            async for raw in stream.noack().events():
+            async for raw in _unacked(stream):
                 if self._is_current(raw):
                     one = self._handle(raw, kind, handle, refuse)
                     await window.add(raw, asyncio.create_task(one))
 
-        try:
-            await self._together(pump(), window.run())
-        except asyncio.CancelledError:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LAST_WORDS):
-                    await window.drain()
-            raise
+        await self._together(pump(), window.run())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS):
+                await window.drain()
 
     async def _handle(
         self,
@@ -175,18 +172,30 @@ class Delivery:
             self._progress.advance(Partition(message.topic, message.partition), message.offset)
 
     async def _together(self, *coroutines: Coroutine[Any, Any, None]) -> None:
-        """Run all until cancelled; should one end by itself, end the process."""
+        """Run all until the app stops; should one end by itself, end the process.
+
+        A stopping app cancels its agents, and starts one again that ends with
+        ``CancelledError``: so this returns instead.
+        """
         tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if not self._app.should_stop:
+                raise
+            done = set()
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        error = next(iter(done)).exception()
-        if error is None and self._app.should_stop:
-            raise asyncio.CancelledError
-        end_process(f"an agent ended: {error or 'its stream is over'}", error)
+        error = next((task.exception() for task in done), None)
+        if not self._app.should_stop:
+            end_process(f"an agent ended: {error or 'its stream is over'}", error)
+
+
+def _unacked(stream: Stream) -> AsyncIterator[Raw]:
+    """Read ``stream`` without acking what was read."""
+    return aiter(cast(faust.Stream[bytes], stream).noack().events())
 
 
 def end_process(why: str, error: BaseException | None = None) -> None:

@@ -131,6 +131,17 @@ class UserErased(Event, frozen=True, kw_only=True, omit_defaults=True):
     request_id: Id
 
 
+class EraseReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What was deleted of a user, and the proof: what a second look still finds."""
+
+    request_id: str
+    user_id: str
+    deleted: dict[str, int]
+    """Entries by store; empty when the erasure was read again."""
+    found: int
+    """Memories found afterwards: 0, unless newer ones have come meanwhile."""
+
+
 class Status(StrEnum):
     """How a query ended."""
 

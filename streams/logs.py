@@ -36,3 +36,4 @@ def configure(level: int = logging.INFO) -> None:
     logging.basicConfig(format=FORMAT, level=level, handlers=[handler], force=True)
     for chatty in ("aiokafka", "kafka", "faust", "mode"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    logging.getLogger("mode.timers").setLevel(logging.ERROR)  # a late commit timer is no news

@@ -62,6 +62,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Static group membership, for example the pod name. Empty: dynamic membership."""
     session_timeout: Seconds = 10.0
     """Seconds without a heartbeat until the group gives a worker's partitions away."""
+    health_host: str = "127.0.0.1"
+    """Address that liveness, readiness and metrics are served on."""
     health_port: Annotated[int, Meta(ge=0, le=65535)] = 0
     """Port of liveness, readiness and metrics; 0 picks a free one."""
 

@@ -1,0 +1,1 @@
+"""The agents, one file each: what they read, what they make durable, what they emit."""

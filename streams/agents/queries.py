@@ -1,0 +1,211 @@
+"""query → query-reply: exactly one reply to every question, before its deadline."""
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import faust
+import msgspec
+from aiokafka.errors import MessageSizeTooLargeError
+from seedmem.retrieve import Answer, Hit, Query, retrieve
+
+from seedmem.encode import Encoder
+from seedmem.errors import EncoderError
+from streams.agents.questions import question_of
+from streams.delivery import Delivery, Raw, Stream
+from streams.errors import StreamsError
+from streams.events import QueryAsked, QueryReply, Status, WireHit
+from streams.faustapp import raw_topic
+from streams.intake import Received
+from streams.outbox import Outbox
+from streams.progress import Partition, Progress
+from streams.refusal import Reason, RefusedError
+from streams.settings import Settings
+from streams.store import RecordStore
+from streams.topics import Topics
+from streams.users import HotUser, HotUsers
+from streams.wire import encode, key_of
+
+logger = logging.getLogger(__name__)
+
+MARGIN = 0.9  # of a deadline is for the answer, the rest for its way back
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering:
+    """What answering a query depends on."""
+
+    topics: Topics
+    settings: Settings
+    encoder: Encoder
+    store: RecordStore
+    users: HotUsers
+    progress: Progress
+    outbox: Outbox
+    pool: Executor
+    """For the CPU work of queries alone."""
+
+
+def register(app: faust.App, delivery: Delivery, answering: Answering) -> None:
+    """Add the agent to ``app``."""
+
+    @app.agent(raw_topic(app, answering.topics.query), name="answer_queries", concurrency=1)
+    async def answer_queries(stream: Stream) -> None:
+        """Answer questions side by side; ack each once its reply is with the broker."""
+        await delivery.each(
+            stream,
+            lambda received: answer(received, answering),
+            lambda raw, refusal: refuse(raw, refusal, answering),
+            kind=QueryAsked,
+            in_flight=answering.settings.queries_in_flight,
+        )
+
+
+async def answer(received: Received[QueryAsked], answering: Answering) -> None:
+    """Reply to one query.
+
+    Raises:
+        RefusedError: it is not a question that can be answered.
+    """
+    asked = received.event
+    clock = asyncio.get_running_loop().time
+    started = clock()
+    question = question_of(asked, answering.encoder.space, answering.topics, answering.settings)
+    deadline = asked.deadline_ms / 1000 if asked.deadline_ms else answering.settings.deadline
+    progress = _Attempt(received, question, answering)
+    try:
+        async with asyncio.timeout(MARGIN * deadline):
+            reply = await progress.reply()
+    except TimeoutError:
+        reply = _without_hits(asked, progress.late, f"deadline passed while {progress.doing}")
+    except StreamsError as error:
+        reply = _without_hits(asked, Status.NOT_READY, str(error))
+    except Exception as error:
+        logger.exception("a query failed")
+        reply = _without_hits(asked, Status.FAILED, repr(error))
+    reply = msgspec.structs.replace(reply, took_ms=1000 * (clock() - started))
+    await _send(reply, asked.reply_topic, asked.reply_partition, answering)
+    if asked.text is not None:
+        with contextlib.suppress(StreamsError):  # a convenience of memory-recalled, no promise
+            await answering.store.questions.keep(asked.user_id, asked.request_id, asked.text)
+
+
+async def refuse(raw: Raw, refusal: RefusedError, answering: Answering) -> None:
+    """Reply ``invalid`` to a query that was refused, if it says who asks."""
+    try:
+        asked = msgspec.json.decode(raw.value or b"", type=_Address)
+    except (msgspec.MsgspecError, UnicodeError):
+        return
+    reply = QueryReply(
+        request_id=asked.request_id,
+        user_id=asked.user_id,
+        status=Status.INVALID if refusal.reason is not Reason.HANDLER else Status.FAILED,
+        reason=str(refusal),
+    )
+    topic = asked.reply_topic if asked.reply_topic in answering.settings.reply_topics else None
+    partition = asked.reply_partition
+    if partition is not None and not 0 <= partition < answering.settings.partitions:
+        partition = None
+    await _send(reply, topic, partition, answering)
+
+
+class _Address(msgspec.Struct):
+    """What an invalid query must still say to get its reply."""
+
+    request_id: str
+    user_id: str
+    reply_topic: str | None = None
+    reply_partition: int | None = None
+
+
+class _Attempt:
+    """One query on its way to a reply; says how far it came when time is up."""
+
+    def __init__(
+        self, received: Received[QueryAsked], question: Query, answering: Answering
+    ) -> None:
+        self._received, self._question, self._with = received, question, answering
+        self.doing = "waiting for its turn"
+        self.late = Status.NOT_READY
+        self._timings: dict[str, float] = {}
+
+    async def reply(self) -> QueryReply:
+        """Return the reply, which may be ``partial``."""
+        asked, loop = self._received.event, asyncio.get_running_loop()
+        await self._fresh_enough()
+        self.doing = "loading the user"
+        loaded_from = loop.time()
+        hot = await self._with.users.get(asked.user_id)
+        self._timings["load_ms"] = 1000 * (loop.time() - loaded_from)
+        self.doing, self.late = "searching", Status.FAILED
+        searched_from = loop.time()
+        answer, missing = await loop.run_in_executor(self._with.pool, self._search, hot)
+        self._timings["search_ms"] = 1000 * (loop.time() - searched_from)
+        return QueryReply(
+            request_id=asked.request_id,
+            user_id=asked.user_id,
+            status=Status.PARTIAL if missing else Status.OK,
+            hits=[_wire(hit) for hit in answer.hits],
+            confidence=answer.confidence,
+            abstained=answer.abstained,
+            generation=str(self._with.encoder.space),
+            missing=missing,
+            timings=self._timings if asked.explain else None,
+        )
+
+    async def _fresh_enough(self) -> None:
+        """Wait until the event that the query must see has been applied."""
+        after = self._received.event.after
+        if after is not None:
+            self.doing = f"waiting for {after.topic}[{after.partition}]@{after.offset}"
+            place = Partition(after.topic, after.partition)
+            if not await self._with.progress.reached(place, after.offset):
+                raise StreamsError(f"{place} belongs to another worker")
+
+    def _search(self, hot: HotUser) -> tuple[Answer, list[str]]:
+        """CPU work, off the event loop: encode the question, search, fuse."""
+        question, missing = self._question, list[str]()
+        if question.vector is None and question.text is not None:
+            try:
+                vector = self._with.encoder.encode([question.text])[0]
+                question = dataclasses.replace(question, vector=vector)
+            except EncoderError:
+                logger.exception("a question could not be encoded: keywords answer alone")
+                missing = ["dense"]
+        with hot.lock:
+            return retrieve(hot.state, question), missing
+
+
+def _wire(hit: Hit) -> WireHit:
+    parts = {name: float(share) for name, share in hit.parts.items()}
+    return WireHit(
+        memory_id=hit.memory_id, text=hit.text, score=hit.score, tier=hit.tier, parts=parts
+    )
+
+
+def _without_hits(asked: QueryAsked, status: Status, reason: str) -> QueryReply:
+    return QueryReply(
+        request_id=asked.request_id, user_id=asked.user_id, status=status, reason=reason
+    )
+
+
+async def _send(
+    reply: QueryReply, topic: str | None, partition: int | None, answering: Answering
+) -> None:
+    """Produce the reply; one that is too large for the broker goes with half its hits."""
+    try:
+        await answering.outbox.send(
+            topic or answering.topics.query_reply,
+            key=key_of(reply.user_id),
+            value=encode(reply),
+            partition=partition,
+        )
+    except MessageSizeTooLargeError:
+        half = reply.hits[: len(reply.hits) // 2]
+        shorter = msgspec.structs.replace(
+            reply, hits=half, status=Status.PARTIAL, missing=[*reply.missing, "hits"]
+        )
+        await _send(shorter, topic, partition, answering)

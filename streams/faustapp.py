@@ -1,0 +1,52 @@
+"""A Faust app with the settings that at-least-once delivery needs."""
+
+from uuid import uuid4
+
+import faust
+from faust.types import TopicT
+from yarl import URL
+
+from streams.settings import Settings
+
+FOREVER = 7 * 86_400.0  # seconds; a worker that overstays max.poll.interval never comes back
+COMMIT_INTERVAL = 0.5  # seconds; what a killed worker's successor reads again
+POLL = 200  # records; with the buffer below, one full agent does not block the others
+BUFFER = 4_096  # events of one agent's queue; keep POLL × partitions ≤ 0.2 × BUFFER
+
+
+def make_app(settings: Settings) -> faust.App:
+    """Return an app that consumes in the group of ``settings.role``; agents are added by others."""
+    name = f"{settings.namespace}seedmem-{settings.role}"
+    return faust.App(
+        name,
+        broker=[URL(f"aiokafka://{server}") for server in settings.kafka.split(",")],
+        broker_client_id=f"{name}-{settings.instance_id or uuid4().hex[:8]}",
+        store=URL("memory://"),
+        autodiscover=False,
+        web_enabled=False,
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        topic_partitions=settings.partitions,
+        stream_wait_empty=False,
+        stream_buffer_maxsize=max(BUFFER, 5 * POLL * settings.partitions),
+        # There are no tables; but with standby replicas Faust assigns co-partitioned: the
+        # partitions of one number of all topics, so all events of a user, go to one worker.
+        table_standby_replicas=1,
+        consumer_auto_offset_reset="earliest",
+        consumer_group_instance_id=settings.instance_id or None,
+        broker_max_poll_records=POLL,
+        broker_max_poll_interval=FOREVER,
+        broker_session_timeout=settings.session_timeout,
+        broker_heartbeat_interval=settings.session_timeout / 20,
+        broker_request_timeout=4 * settings.session_timeout,
+        broker_commit_interval=COMMIT_INTERVAL,
+        producer_acks=-1,
+        producer_linger=0.0,
+    )
+
+
+def raw_topic(app: faust.App, name: str) -> TopicT:
+    """Return the topic ``name`` as bytes: decoding is ours, so that no bad byte stops an agent."""
+    return app.topic(
+        name, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw"
+    )
