@@ -45,14 +45,13 @@ def unit(vector: NDArray[np.floating]) -> Vector:
         raise VectorError("vector is too long for its norm to be computed")
     if norm < _SMALLEST_NORM:
         raise VectorError(f"vector has no direction: its norm is {norm:g}")
-    scaled: Vector = (wide / norm).astype(np.float32)
-    return scaled
+    return (wide / norm).astype(np.float32)
 
 
 def unit_rows(matrix: NDArray[np.floating]) -> Matrix:
     """Return ``matrix``, shape (n, d), with each row scaled to unit length; zero rows stay zero."""
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return (matrix / np.maximum(norms, _SMALLEST_NORM)).astype(np.float32)
+    return np.asarray(matrix / np.maximum(norms, _SMALLEST_NORM), dtype=np.float32)
 
 
 def from_wire(value: str | Sequence[float], dim: int) -> Vector:
