@@ -1,5 +1,7 @@
 """The ``seedmem`` command. One file a group; heavy imports are inside what needs them."""
 
+import logging
+
 import typer
 
 from seedmem.errors import SeedmemError
@@ -25,6 +27,7 @@ app.add_typer(files.app, name="import")
 
 def main() -> None:
     """Run the command line: exit code 0, 1 for an error of the service, 2 for wrong usage."""
+    logging.getLogger().addHandler(logging.NullHandler())  # libraries' warnings; a worker logs
     try:
         app(prog_name="seedmem")
     except (StreamsError, SeedmemError) as error:
