@@ -24,6 +24,7 @@ __all__ = ["HotUser", "HotUsers"]
 logger = logging.getLogger(__name__)
 
 LOAD_THREADS = 2  # so that a huge user's load does not hold up the others'
+CHUNK = 2_000  # records brought in at once: numpy then holds the interpreter for milliseconds
 
 T = TypeVar("T")
 
@@ -189,7 +190,11 @@ def _fill(hot: HotUser, loader: Loader, graph: Graph | None) -> bool:
     is_sound = True
     with hot.lock:
         try:
-            hot.state.load(loader.entries(), None if graph is None else graph.blob)
+            entries = loader.entries()
+            for start in range(0, len(entries), CHUNK):
+                hot.state.load(entries[start : start + CHUNK])
+            if graph is not None:
+                hot.state.load((), graph.blob)
             hot.saved = 0 if graph is None else graph.sequence
         except SnapshotError as error:
             logger.error("a stored graph is set aside and built anew: %s", error)
