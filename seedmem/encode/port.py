@@ -1,14 +1,11 @@
 """The ``Encoder`` port, and what every implementation does with a text before encoding it."""
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Protocol
 
 from seedmem.errors import EncoderError
+from seedmem.text import is_blank, repaired
 from seedmem.vectors import Matrix, VectorSpace
-
-_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
-"""Unicode categories of spaces, controls and formats (the zero-width characters)."""
 
 
 class Encoder(Protocol):
@@ -38,14 +35,9 @@ def readable(texts: Sequence[str]) -> list[str]:
         EncoderError: a text is blank: empty, or only spaces, controls and zero-width characters.
     """
     for position, text in enumerate(texts):
-        if all(unicodedata.category(character) in _INVISIBLE for character in text):
+        if is_blank(text):
             raise EncoderError(
                 f"text {position} of {len(texts)} is blank ({len(text)} characters): "
                 "nothing in it can be encoded"
             )
-    return [
-        text
-        if text.isascii()
-        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        for text in texts
-    ]
+    return [repaired(text) for text in texts]

@@ -107,6 +107,7 @@ def test_a_damaged_file_is_an_error_at_load(tmp_path: Path, damaged: str) -> Non
         load_encoder(f"onnx:{directory}")
 
 
+@pytest.mark.slow  # importing torch and transformers takes 10 s and more
 def test_a_sentence_transformers_directory_is_served(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="needs the extra `hub`")
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -129,6 +130,7 @@ def test_a_sentence_transformers_directory_is_served(tmp_path: Path) -> None:
     assert encoder.encode([]).shape == (0, 16)
 
 
+@pytest.mark.slow
 def test_an_empty_sentence_transformers_directory_is_an_error(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="needs the extra `hub`")
 

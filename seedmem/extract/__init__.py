@@ -1,0 +1,10 @@
+"""Text → what it is about, and the questions it answers. No language model, no network.
+
+Heavy libraries are imported by the file that needs them, when it is needed.
+Events are not made here (``streams``).
+"""
+
+from seedmem.extract.load import load_extractor
+from seedmem.extract.port import Extracted, Extractor
+
+__all__ = ["Extracted", "Extractor", "load_extractor"]
