@@ -1,5 +1,7 @@
 """A Faust app with the settings that at-least-once delivery needs."""
 
+import tempfile
+from pathlib import Path
 from uuid import uuid4
 
 import faust
@@ -22,6 +24,7 @@ def make_app(settings: Settings) -> faust.App:
         broker=[URL(f"aiokafka://{server}") for server in settings.kafka.split(",")],
         broker_client_id=f"{name}-{settings.instance_id or uuid4().hex[:8]}",
         store=URL("memory://"),
+        datadir=Path(tempfile.gettempdir()) / name,  # Faust makes it; nothing is kept there
         autodiscover=False,
         web_enabled=False,
         topic_allow_declare=False,

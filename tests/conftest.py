@@ -100,6 +100,32 @@ class Worker:
         self.process.kill()
 
 
+@pytest.fixture(scope="session")
+def service(
+    kafka: LocalKafka, redis_server: LocalRedis, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Settings]:
+    """A running service that tests share: each brings users of its own and leaves it running."""
+    settings = Settings(
+        kafka=kafka.bootstrap,
+        redis=redis_server.url,
+        namespace="shared-",
+        partitions=4,
+        encoder="hash:64",
+        session_timeout=6.0,
+    )
+    topics.create(settings)
+    worker = Worker(settings, tmp_path_factory.mktemp("worker"))
+    worker.start()
+    yield settings
+    worker.kill()
+
+
+@pytest.fixture
+def user() -> str:
+    """A user id that no other test has."""
+    return f"user-{uuid.uuid4().hex[:10]}"
+
+
 @pytest.fixture
 def workers(settings: Settings, tmp_path: Path) -> Iterator[Callable[..., Worker]]:
     """Call it for a worker that is ready; ``start=False`` leaves the start to the test.
