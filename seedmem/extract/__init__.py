@@ -6,5 +6,6 @@ Events are not made here (``streams``).
 
 from seedmem.extract.load import load_extractor
 from seedmem.extract.port import Extracted, Extractor
+from seedmem.extract.pseudo import pseudo_queries
 
-__all__ = ["Extracted", "Extractor", "load_extractor"]
+__all__ = ["Extracted", "Extractor", "load_extractor", "pseudo_queries"]

@@ -24,10 +24,11 @@ class SpacyExtractor:
 
     def extract(self, texts: Sequence[str]) -> list[tuple[Extracted, ...]]:
         """Return the subjects of each text, entities first, then topics in their order."""
-        return self._pipeline.read(texts, _subjects)
+        return self._pipeline.read(texts, subjects_of)
 
 
-def _subjects(doc: "Doc") -> tuple[Extracted, ...]:
+def subjects_of(doc: "Doc") -> tuple[Extracted, ...]:
+    """Return the subjects of a parsed text, entities first."""
     return worth_keeping([*_entities(doc), *_topics(doc)])
 
 
