@@ -1,15 +1,19 @@
 """Encoding off the event loop, on a pool that belongs to one kind of work."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from typing import TypeVar
 
 import numpy as np
 
 from seedmem.encode import Encoder
-from seedmem.errors import EncoderError
+from seedmem.errors import EncoderError, EncoderUnavailableError
 from seedmem.vectors import Matrix, VectorSpace
+from streams.errors import TransientError
 from streams.refusal import Reason, RefusedError
+
+R = TypeVar("R")
 
 
 class Embedder:
@@ -28,11 +32,17 @@ class Embedder:
 
         Raises:
             RefusedError: one of the texts cannot be encoded.
+            TransientError: the encoder is away.
         """
         if not texts:
             return np.zeros((0, self.space.dim), dtype=np.float32)
-        loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._pool, self._encoder.encode, texts)
+            return await self.run(self._encoder.encode, texts)
+        except EncoderUnavailableError as error:
+            raise TransientError(str(error)) from error
         except EncoderError as error:
             raise RefusedError(Reason.TEXT, str(error), field="$.text") from error
+
+    async def run(self, call: Callable[..., R], *args: object) -> R:
+        """Return what ``call`` returns; other CPU work of the same kind of events."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, call, *args)

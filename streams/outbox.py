@@ -32,8 +32,11 @@ class Outbox:
             try:
                 sent = await self._app.producer.send(topic, key, value, partition, None, headers)
                 await sent
-            except MessageSizeTooLargeError as error:
-                return error
+            except (KafkaError, ProducerSendError) as error:
+                cause = error.__cause__ or error  # Faust wraps what aiokafka raises at once
+                if isinstance(cause, MessageSizeTooLargeError):
+                    return cause
+                raise
             return None
 
         if too_large := await patiently(produce, on=(KafkaError, ProducerSendError)):

@@ -14,8 +14,8 @@ from hashlib import blake2b
 
 import faust
 import msgspec
-from seedmem.extract import Extracted, Extractor
 
+from seedmem.extract import Extracted, Extractor
 from seedmem.text import is_blank, normal
 from streams.delivery import Delivery, Stream
 from streams.events import MemoryCreated, SubjectExtracted

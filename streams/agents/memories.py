@@ -9,7 +9,7 @@ import msgspec
 
 from seedmem.memory import Deleted, Kind, Memory, Record
 from seedmem.text import Terms, hash_terms, terms
-from seedmem.vectors import Vector, VectorSpace, pack, unpack
+from seedmem.vectors import Matrix, Vector, VectorSpace, pack, unpack
 from streams.agents.vectors import check_text, given_vector
 from streams.delivery import Delivery, Stream
 from streams.embedding import Embedder
@@ -51,14 +51,14 @@ def register(
         return draft(received, embedder.space)
 
     async def index(drafts: Sequence[Draft]) -> None:
-        entries = await _entries(drafts, embedder)
-        placed = await store.put(
-            [_write(draft, entry) for draft, entry in zip(drafts, entries, strict=True)]
-        )
+        bare = [d.event.text for d in drafts if d.vector is None and not d.event.deleted]
+        encoded = await embedder.encode(bare)
+        entries, writes = await embedder.run(_records, drafts, encoded, embedder.space)
         fresh: dict[str, list[Entry]] = defaultdict(list)
-        for draft, (record, hashes), place in zip(drafts, entries, placed, strict=True):
+        placed = await store.put(writes)
+        for d, (record, hashes), place in zip(drafts, entries, placed, strict=True):
             if place is not None:  # not refused as older than what is stored
-                fresh[draft.event.user_id].append((_placed(record, place), hashes))
+                fresh[d.event.user_id].append((_placed(record, place), hashes))
         for user_id, entries_of_user in fresh.items():
             await users.apply(user_id, entries_of_user)
 
@@ -86,18 +86,22 @@ def draft(received: Received[MemoryCreated], space: VectorSpace) -> Draft:
     return Draft(event, received.offset, vector, created_at)
 
 
-async def _entries(drafts: Sequence[Draft], embedder: Embedder) -> list[Entry]:
-    """Return each draft's record, encoded where its event had no vector."""
-    bare = [d for d in drafts if d.vector is None and not d.event.deleted]
-    encoded = iter(await embedder.encode([d.event.text for d in bare]))
-    return [
-        (
-            (Deleted(kind=Kind.MEMORY, id=d.event.memory_id, sequence=0), None)
-            if d.event.deleted
-            else _memory(d, d.vector if d.vector is not None else next(encoded), embedder.space)
-        )
-        for d in drafts
-    ]
+def _records(
+    drafts: Sequence[Draft], encoded: Matrix, space: VectorSpace
+) -> tuple[list[Entry], list[Write]]:
+    """Return each draft's record and its write: CPU work, some milliseconds a batch.
+
+    ``encoded`` has a row for each draft that is no tombstone and had no vector.
+    """
+    rows = iter(encoded)
+    entries: list[Entry] = []
+    for d in drafts:
+        if d.event.deleted:
+            tombstone = Deleted(kind=Kind.MEMORY, id=d.event.memory_id, sequence=0)
+            entries.append((tombstone, None))
+        else:
+            entries.append(_memory(d, next(rows) if d.vector is None else d.vector, space))
+    return entries, [_write(d, entry) for d, entry in zip(drafts, entries, strict=True)]
 
 
 def _memory(draft: Draft, vector: Vector, space: VectorSpace) -> tuple[Memory, Terms]:

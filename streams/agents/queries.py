@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import faust
 import msgspec
 from aiokafka.errors import MessageSizeTooLargeError
-from seedmem.retrieve import Answer, Hit, Query, retrieve
 
 from seedmem.encode import Encoder
 from seedmem.errors import EncoderError
+from seedmem.retrieve import Answer, Hit, Query, retrieve
 from streams.agents.questions import question_of
 from streams.delivery import Delivery, Raw, Stream
 from streams.errors import StreamsError

@@ -1,7 +1,6 @@
 """What a query event asks, checked: from the wire to the core's ``Query``."""
 
 from seedmem.retrieve import Query
-
 from seedmem.text import is_blank
 from seedmem.vectors import VectorSpace
 from streams.agents.vectors import given_vector
