@@ -206,6 +206,6 @@ async def _send(
     except MessageSizeTooLargeError:
         half = reply.hits[: len(reply.hits) // 2]
         shorter = msgspec.structs.replace(
-            reply, hits=half, status=Status.PARTIAL, missing=[*reply.missing, "hits"]
+            reply, hits=half, status=Status.PARTIAL, missing=sorted({*reply.missing, "hits"})
         )
         await _send(shorter, topic, partition, answering)
