@@ -17,7 +17,7 @@ from seedmem.user.rows import Rows
 
 Scores = NDArray[np.float32]  # (rows,), 0 where nothing matches
 _Postings = NDArray[np.uint64]
-_Matches = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]  # term, row, frequency
+Matches = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]  # term, row, frequency
 
 # Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond". R@1/R@10 on
 # the turns of LoCoMo and the long messages of BEAM: .362/.680 and .335/.642. A smaller b is better
@@ -77,7 +77,7 @@ class Keyword:
         if total == 0 or len(term_hashes) == 0:
             return np.zeros(self._rows.count, dtype=np.float32)
         questions, weights = np.unique(term_hashes, return_counts=True)
-        matches = self._matches(questions)
+        matches = self.matches(questions)
         term, row, frequency = self._spread(matches, len(questions)) if windowed else matches
         matching = np.bincount(term, minlength=len(questions))
         rarity = weights * np.log1p((self._rows.size - matching + 0.5) / (matching + 0.5))
@@ -85,8 +85,8 @@ class Keyword:
         parts = rarity[term] * (frequency * (K1 + 1) / (frequency + K1 * stretch))
         return np.bincount(row, parts, minlength=self._rows.count).astype(np.float32)
 
-    def _matches(self, terms: Terms) -> _Matches:
-        """Return the postings of unique ``terms`` in live rows."""
+    def matches(self, terms: Terms) -> Matches:
+        """Return the postings of unique ``terms`` in live rows: index of term, row, frequency."""
         self._settle()
         low = terms.astype(np.uint64) << _TERM
         found, counts = [], []
@@ -103,7 +103,7 @@ class Keyword:
         frequency = np.bitwise_and(postings, _TF_MASK).astype(np.float64)
         return term[live], row[live], frequency[live]
 
-    def _spread(self, matches: _Matches, terms: int) -> _Matches:
+    def _spread(self, matches: Matches, terms: int) -> Matches:
         """Return the postings of windows: each memory lends its terms to both neighbours."""
         term, row, frequency = matches
         rows = np.concatenate([row, self._order.previous[row], self._order.next[row]])
