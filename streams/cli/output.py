@@ -33,12 +33,18 @@ def step(line: str) -> None:
 
 
 def tracked(items: Iterable[T], *, label: str, total: int | None = None) -> Iterable[T]:
-    """Yield ``items`` behind a progress bar on standard error."""
+    """Yield ``items`` behind a progress bar on standard error, if that is a terminal."""
     from rich.console import Console
     from rich.progress import track
 
+    console = Console(stderr=True)
     return track(
-        items, description=label, total=total, console=Console(stderr=True), transient=True
+        items,
+        description=label,
+        total=total,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
     )
 
 
