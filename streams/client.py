@@ -1,7 +1,7 @@
-"""The client: remember, forget, ask and recalled, over kafka-python.
+"""The client: remember, forget, ask and recalled, over kafka-python. It is thread-safe.
 
 A call that changes something returns when the brokers have the event, with the token
-that a later ``ask(after=…)`` waits for. A client is thread-safe; one a process is enough.
+that a later ``ask(after=…)`` waits for.
 """
 
 import time
@@ -212,10 +212,9 @@ class Client:
         return self._sender.send(event)
 
     def send_all(self, events: Iterable[Event]) -> list[After]:
-        """Send many events in order, thousands in flight, and return their places.
+        """Send many events in order, thousands in flight; return their places once confirmed.
 
-        Returns when all are confirmed; raises at the first that fails. Then those before it
-        were sent, and may be sent again without harm.
+        Raises at the first that fails; those before it may be sent again without harm.
         """
         return self._sender.send_all(events)
 
