@@ -71,6 +71,8 @@ class Worker:
         self.settings = msgspec.structs.replace(settings, health_port=self.port)
         self.process = ServerProcess("worker", directory / "worker.log")
         self._lock = DirectoryLock(directory)
+        self.command = [sys.executable, "-m", "streams.cli", "worker"]
+        """A test may start another program with the same settings."""
 
     @property
     def log(self) -> str:
@@ -83,8 +85,7 @@ class Worker:
 
     def launch(self) -> None:
         """Start it and do not wait."""
-        command = [sys.executable, "-m", "streams.cli", "worker"]
-        self.process.start(command, lock=self._lock.take(), variables=self.settings.to_env())
+        self.process.start(self.command, lock=self._lock.take(), variables=self.settings.to_env())
 
     def start(self) -> None:
         """Start it and return when it is ready."""

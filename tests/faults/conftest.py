@@ -1,0 +1,71 @@
+"""Servers that a test may break, a stage on the test's service, and what each test showed."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from scenarios.stage import Stage
+
+from streams import topics
+from streams.local import LocalKafka, LocalRedis
+from streams.settings import Settings
+
+_SHOWED: list[str] = []
+
+
+@pytest.fixture
+def stage(settings: Settings) -> Stage:
+    return Stage(settings)
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[LocalRedis]:
+    """A server that the test may break."""
+    with LocalRedis(tmp_path / "own-redis") as server:
+        yield server
+
+
+@pytest.fixture
+def own_kafka(tmp_path: Path) -> Iterator[LocalKafka]:
+    """A broker that the test may break."""
+    with LocalKafka(tmp_path / "own-kafka") as server:
+        yield server
+
+
+@pytest.fixture
+def on_own_redis(settings: Settings, own_redis: LocalRedis) -> Settings:
+    return msgspec.structs.replace(settings, redis=own_redis.url)
+
+
+@pytest.fixture
+def on_own_kafka(settings: Settings, own_kafka: LocalKafka) -> Settings:
+    """The test's service on a broker of its own, its topics created."""
+    own = msgspec.structs.replace(settings, kafka=own_kafka.bootstrap)
+    topics.create(own)
+    return own
+
+
+@pytest.fixture
+def showed(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
+    """Call it with what the test showed, by name; it is printed when the run ends."""
+    started, facts = time.monotonic(), list[str]()
+
+    def note(**found: object) -> None:
+        facts.extend(f"{name.replace('_', ' ')} {_short(value)}" for name, value in found.items())
+
+    yield note
+    facts.append(f"{time.monotonic() - started:.0f} s in all")
+    _SHOWED.append(f"{request.node.name}: {', '.join(facts)}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _SHOWED:
+        terminalreporter.section("what the scenarios showed")
+        for line in _SHOWED:
+            terminalreporter.write_line(line)
+
+
+def _short(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
