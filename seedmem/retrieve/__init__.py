@@ -2,5 +2,6 @@
 
 from seedmem.retrieve.query import Answer, Hit, Mode, Query
 from seedmem.retrieve.search import retrieve
+from seedmem.retrieve.weights import Weights, shipped
 
-__all__ = ["Answer", "Hit", "Mode", "Query", "retrieve"]
+__all__ = ["Answer", "Hit", "Mode", "Query", "Weights", "retrieve", "shipped"]

@@ -1,36 +1,216 @@
-"""What tells a memory that answers from one that does not: one column a feature."""
+"""What tells a memory that answers from one that does not: one column for each feature.
+
+Cosines are taken in standard scores over the user's memories, so that encoders compare;
+keywords have an absolute scale; what a memory *is* counts from 0 to 1. A column is
+computed only when it is asked for.
+"""
+
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from seedmem.retrieve import dates
+from seedmem.retrieve.candidates import Candidates, candidates
+from seedmem.retrieve.context import Column, Context
+from seedmem.retrieve.lexical import Lexical, lexical, rows_with
 from seedmem.retrieve.query import Query
-from seedmem.retrieve.visible import Mask
+from seedmem.retrieve.question import ASSISTANTS, Question, read
+from seedmem.retrieve.visible import admitted, known
 from seedmem.text import hash_terms, terms
 from seedmem.user import UserState
 from seedmem.vectors import Vector
 
-Column = NDArray[np.float32]  # (rows,)
+FEATURES = (
+    "dense",
+    "dense_window",
+    "keyword",
+    "keyword_window",
+    "keyword_stretch",
+    "subject",
+    "reply",
+    "speaker",
+    "assistant",
+    "small_talk",
+    "short_question",
+    "date",
+    "when",
+    "how_many",
+    "current",
+)
 
-FEATURES = ("dense", "keyword", "subject")
-_TOP_SUBJECTS = 40  # N of subject fusion
+TOP_SUBJECTS = 40  # N of subject fusion
+_SMALL_TALK = 10.0  # terms; a turn of a talk that is shorter says the less, the shorter it is
+_SHORT_QUESTION = 12.0  # terms
+_RIVAL = 1.0  # standard scores below the best that are still about the same
+_TIMES = hash_terms(
+    terms(
+        "yesterday tomorrow today tonight last next week weekend month year ago recently since soon"
+        " morning night evening monday tuesday wednesday thursday friday saturday sunday january"
+        " february march april june july august september october november december summer winter"
+        " spring fall"
+    )
+)
+_NUMBERS = hash_terms(
+    terms("one two three four five six seven eight nine ten several couple few many times")
+    + [str(number) for number in range(101)]
+)
+_NOTHING_ASKED = Question(terms=hash_terms([]), speakers=frozenset())
 
 
-def features(state: UserState, query: Query, vector: Vector | None, among: Mask) -> Column:
-    """Return (rows, features): standard scores over the memories ``among``."""
-    nothing = np.zeros(state.rows, dtype=np.float32)
-    dense = subject = keyword = nothing
-    if vector is not None:
-        dense = state.vectors @ vector
-        subject = state.best_subject_scores(vector, _TOP_SUBJECTS)
-    if query.text is not None:
-        keyword = state.keyword.scores(hash_terms(terms(query.text)))
-    return np.stack([_standard(column, among) for column in (dense, keyword, subject)], axis=1)
+class Features:
+    """The features of all memories for one query: a property each, (rows,) float32."""
 
+    def __init__(self, state: UserState, query: Query, vector: Vector | None) -> None:
+        self._state, self._query, self._vector = state, query, vector
+        self.known = known(state, query)
+        self.admitted = admitted(state, query)
 
-def _standard(column: Column, among: Mask) -> Column:
-    """Return standard scores over the rows ``among``; all 0 where these are equal."""
-    sample = column[among]
-    spread = float(sample.std()) if len(sample) else 0.0
-    if spread < 1e-6:
-        return np.zeros_like(column)
-    return ((column - sample.mean()) / spread).astype(np.float32)
+    def column(self, feature: str) -> Column:
+        """Return one of ``FEATURES``.
+
+        Raises:
+            ValueError: there is no such feature.
+        """
+        if feature not in FEATURES:
+            raise ValueError(f"no feature {feature!r}, want one of {', '.join(FEATURES)}")
+        column: Column = getattr(self, feature)
+        return column
+
+    @cached_property
+    def question(self) -> Question:
+        """What the text asks."""
+        text = self._query.text
+        return _NOTHING_ASKED if text is None else read(text, self._state.speakers)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The memories in play."""
+        return candidates(
+            self._state,
+            self._vector,
+            self.known,
+            self.admitted,
+            found=(self.lexical.keyword, self.subject),
+            context=self._context,
+        )
+
+    @cached_property
+    def lexical(self) -> Lexical:
+        """The keyword columns, each on its absolute scale."""
+        return lexical(self._state, self.question.terms, self.known, self._context)
+
+    @cached_property
+    def dense(self) -> Column:
+        """Cosine of the question and the memory."""
+        return self._standard(self.candidates.cosine)
+
+    @cached_property
+    def dense_window(self) -> Column:
+        """Mean cosine of the memory and the turns around it, as far as it borrows."""
+        return self._standard(self._context.mean(self.candidates.cosine))
+
+    @cached_property
+    def keyword(self) -> Column:
+        """BM25 of the memory, in standard scores."""
+        return self._standard(self.lexical.keyword)
+
+    @property
+    def keyword_window(self) -> Column:
+        """BM25 of the memory with what it borrows."""
+        return self.lexical.window
+
+    @property
+    def keyword_stretch(self) -> Column:
+        """Share of the question's keywords that the talk around the memory holds."""
+        return self.lexical.stretch
+
+    @cached_property
+    def subject(self) -> Column:
+        """Best cosine of a linked subject among the question's nearest; 0 if none."""
+        if self._vector is None:
+            return np.zeros(self._state.rows, dtype=np.float32)
+        return self._state.best_subject_scores(self._vector, TOP_SUBJECTS)
+
+    @property
+    def reply(self) -> Column:
+        """How well the turn before asks the question, where it does ask."""
+        before = self._context.previous[:-1]
+        asks = (before >= 0) & self._state.is_question[before]
+        reply: Column = asks * self.dense[before] * self._context.borrows
+        return reply
+
+    @property
+    def speaker(self) -> Column:
+        """Whether the memory is told by whom the question names, "I" being the user."""
+        return self._spoken_by(self.question.speakers)
+
+    @property
+    def assistant(self) -> Column:
+        """Whether an assistant speaks whom the question does not ask about."""
+        names = enumerate(self._state.speakers)
+        codes = frozenset(code for code, name in names if name in ASSISTANTS)
+        return self._spoken_by(codes - self.question.speakers)
+
+    @property
+    def small_talk(self) -> Column:
+        """How short a turn of a talk is; a note is never too short."""
+        short = np.maximum(0.0, 1.0 - self._state.length / _SMALL_TALK)
+        return (self._context.in_talk * short).astype(np.float32)
+
+    @property
+    def short_question(self) -> Column:
+        """How short a memory is that only asks."""
+        short = np.maximum(0.0, 1.0 - self._state.length / _SHORT_QUESTION)
+        return (self._state.is_question * short).astype(np.float32)
+
+    @property
+    def date(self) -> Column:
+        """How near the memory was made to a date that the question names."""
+        made, at = self._state.created_at, self._query.as_of
+        if at is None:
+            times = made[self.known]
+            at = float(np.nanmax(times)) if not np.isnan(times).all() else 0.0
+        return dates.agreement(made, dates.spans(self.question.words, at))
+
+    @property
+    def when(self) -> Column:
+        """Whether the memory has a word of time, if the question asks when."""
+        return rows_with(self._state, _TIMES) * np.float32(self.question.when)
+
+    @property
+    def how_many(self) -> Column:
+        """Whether the memory has a number, if the question asks for one."""
+        return rows_with(self._state, _NUMBERS) * np.float32(self.question.how_many)
+
+    @property
+    def current(self) -> Column:
+        """How new a memory is among those about the same, if the question asks for what holds now.
+
+        0 for the eldest rival to 1 for the newest; ½ of it where only the tense asks.
+        """
+        newness = np.zeros(self._state.rows, dtype=np.float32)
+        if self.question.present == 0.0 or not self.candidates.scored.any():
+            return newness
+        scored = np.flatnonzero(self.candidates.scored)
+        closeness = self.dense_window[scored]
+        rivals = scored[closeness >= closeness.max() - _RIVAL]
+        times = np.nan_to_num(self._state.created_at[rivals], nan=-np.inf)
+        rivals = rivals[np.lexsort((self._state.born[rivals], times))]
+        newness[rivals] = np.linspace(0.0, self.question.present, len(rivals) + 1)[1:]
+        return newness
+
+    @cached_property
+    def _context(self) -> Context:
+        return Context.of(self._state, self.known)
+
+    def _spoken_by(self, codes: frozenset[int]) -> Column:
+        return np.isin(self._state.speaker, list(codes)).astype(np.float32)
+
+    def _standard(self, column: Column) -> Column:
+        """Return standard scores over the sample; all 0 where it is of one value."""
+        sample = column[self.candidates.sample]
+        spread = float(sample.std()) if len(sample) else 0.0
+        if spread < 1e-6:
+            return np.zeros_like(column)
+        standard: Column = ((column - sample.mean()) / spread).astype(np.float32)
+        return standard

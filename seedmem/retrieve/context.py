@@ -1,0 +1,85 @@
+"""The turns around a turn, and how much of them it may borrow.
+
+A short turn ("Yes, in May!") means little without its neighbours; a long one
+stands alone. So a memory of n terms borrows with weight exp(−n / 20).
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seedmem.retrieve.visible import Mask
+from seedmem.user import UserState
+
+Column = NDArray[np.float32]  # (rows,)
+Chain = NDArray[np.int32]  # (rows + 1,): row → neighbour, -1 for none; index -1 gives -1
+
+_LONG = 20.0  # terms; an average turn of a chat has 10, of a talk with an assistant 80
+_PAUSE = 1800.0  # seconds between two memories without a session that still are one talk
+_SHARES = (0.5, 0.25)  # of the first and the second neighbour on each side
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Who stands beside whom, among the memories that the query may know."""
+
+    previous: Chain
+    next: Chain
+    borrows: Column
+    """How much of its neighbours a memory borrows, 0 to 1."""
+
+    @classmethod
+    def of(cls, state: UserState, known: Mask) -> Self:
+        """Return the context of each row; a memory that is not ``known`` is nobody's neighbour."""
+        apart = _stand_alone(state)
+        chains = []
+        for column in (state.previous, state.next):
+            there = (column >= 0) & known[column] & known & ~apart
+            if apart.any():
+                there |= (column >= 0) & known[column] & known & _soon(state, column)
+            chains.append(np.append(np.where(there, column, -1), np.int32(-1)).astype(np.int32))
+        return cls(chains[0], chains[1], np.exp(state.length / -_LONG).astype(np.float32))
+
+    @property
+    def in_talk(self) -> Mask:
+        """(rows,): whether a memory has a neighbour."""
+        return (self.previous[:-1] >= 0) | (self.next[:-1] >= 0)
+
+    def mean(self, column: Column) -> Column:
+        """Return each row's mean of ``column`` with its two neighbours on each side."""
+        padded = np.append(column, np.float32(0.0))
+        total, weight = column.copy(), np.ones_like(column)
+        for chain in (self.previous, self.next):
+            neighbour = chain[:-1]
+            for share in _SHARES:
+                part = share * self.borrows
+                total += part * padded[neighbour]
+                weight += part * (neighbour >= 0)
+                neighbour = chain[neighbour]
+        return total / weight
+
+    def reach(self, rows: NDArray[np.intp], steps: int) -> list[NDArray[np.intp]]:
+        """Return, for 1 … ``steps`` to each side, the row that far from each of ``rows``."""
+        found = []
+        for chain in (self.previous, self.next):
+            neighbour: NDArray[np.intp] = rows
+            for _ in range(steps):
+                neighbour = chain[neighbour].astype(np.intp)
+                found.append(neighbour)
+        return found
+
+
+def _stand_alone(state: UserState) -> Mask:
+    """Return the memories without a session: notes, unless written in one go."""
+    sessions = state.sessions
+    if None not in sessions:
+        return np.zeros(state.rows, dtype=np.bool_)
+    alone: Mask = state.session == sessions.index(None)
+    return alone
+
+
+def _soon(state: UserState, column: NDArray[np.int32]) -> Mask:
+    """Return whether a row and its neighbour were made within half an hour."""
+    return np.abs(state.created_at - state.created_at[column]) <= _PAUSE
