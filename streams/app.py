@@ -11,7 +11,7 @@ import faust
 import tenacity
 from faust.types import TP
 
-from seedmem.encode import load_encoder
+from seedmem.encode import Encoder, RemoteOptions, load_encoder
 from streams import topics
 from streams.delivery import end_process
 from streams.errors import TransientError
@@ -64,9 +64,7 @@ class Worker:
         health.start()
         logger.info("role %s, health on port %d", settings.role, health.port)
         try:
-            encoder = await asyncio.to_thread(
-                load_encoder, settings.encoder, threads=settings.threads
-            )
+            encoder = await asyncio.to_thread(_load_encoder, settings)
             await _patiently(lambda: asyncio.to_thread(topics.check, settings))
             store = await _patiently(lambda: connect(settings, str(encoder.space)))
             app = make_app(settings)
@@ -137,6 +135,17 @@ class Worker:
             return "Redis is away"
         behind = {p: n for p, n in self._progress.lag().items() if n > CAUGHT_UP}
         return ", ".join(f"{p} is {n} events behind" for p, n in behind.items()) or None
+
+
+def _load_encoder(settings: Settings) -> Encoder:
+    remote = RemoteOptions(
+        api_key=settings.encoder_key,
+        base_url=settings.encoder_url,
+        project=settings.encoder_project,
+        location=settings.encoder_location,
+        dim=settings.encoder_dim,
+    )
+    return load_encoder(settings.encoder, threads=settings.threads, remote=remote)
 
 
 def progress_of(app: faust.App) -> Progress:

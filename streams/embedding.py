@@ -10,7 +10,7 @@ import numpy as np
 from seedmem.encode import Encoder
 from seedmem.errors import EncoderError, EncoderUnavailableError
 from seedmem.vectors import Matrix, VectorSpace
-from streams.errors import TransientError
+from streams.errors import PermanentError, TransientError
 from streams.refusal import Reason, RefusedError
 
 R = TypeVar("R")
@@ -33,13 +33,15 @@ class Embedder:
         Raises:
             RefusedError: one of the texts cannot be encoded.
             TransientError: the encoder is away.
+            PermanentError: the encoder refuses until somebody changes a setting.
         """
         if not texts:
             return np.zeros((0, self.space.dim), dtype=np.float32)
         try:
             return await self.run(self._encoder.encode, texts)
         except EncoderUnavailableError as error:
-            raise TransientError(str(error)) from error
+            kind = PermanentError if error.retry_after is None else TransientError
+            raise kind(str(error)) from error
         except EncoderError as error:
             raise RefusedError(Reason.TEXT, str(error), field="$.text") from error
 

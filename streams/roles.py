@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import faust
 from aiokafka.errors import KafkaError
 from faust.types import TP
-from seedmem.extract import load_extractor
 
 from seedmem.encode import Encoder
+from seedmem.extract import load_extractor
 from streams.agents import erasure, extraction, memories, pairs, queries, subjects
 from streams.delivery import Delivery
 from streams.embedding import Embedder
@@ -52,7 +52,7 @@ class Parts:
         self.users = HotUsers(
             self.store,
             self.encoder.space,
-            self.for_queries,  # a load for a question must not wait behind ingest
+            self.for_ingest,
             hot_bytes=settings.hot_bytes,
             exact_limit=settings.exact_limit,
         )

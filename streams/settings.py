@@ -15,7 +15,7 @@ from streams.errors import ConfigError
 
 PREFIX = "SEEDMEM_"
 
-Role = Literal["serve", "extract", "retrain"]
+Role = Literal["serve", "extract"]
 Positive = Annotated[int, Meta(gt=0)]
 NotNegative = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(gt=0)]
@@ -37,7 +37,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     replication: Positive = 1
     """Replicas of a topic that ``topics create`` makes."""
     encoder: str = "minilm"
-    """``minilm``, ``onnx:DIR_OR_HUB_ID``, ``st:DIR_OR_HUB_ID``, ``given:DIM`` or ``hash:DIM``."""
+    """``minilm``; ``onnx:`` or ``st:`` and a directory or hub id; ``openai:MODEL``;
+    ``vertex:MODEL``; ``given:DIM`` when each event brings its vector; ``hash:DIM`` in tests."""
+    encoder_url: str | None = None
+    """Address of a remote encoder, for example of a proxy. Unset: the public one."""
+    encoder_key: str | None = None
+    """Key of a remote encoder."""
+    encoder_project: str | None = None
+    """Cloud project of a ``vertex:`` encoder that is reached without a key."""
+    encoder_location: str = "us-central1"
+    """Region of a ``vertex:`` encoder."""
+    encoder_dim: Positive | None = None
+    """Length of a remote encoder's vectors. Unset: it is asked once at start."""
     exact_limit: NotNegative = 5_000
     """Memories up to which a user is searched exactly; above it by hnswlib. 0: hnswlib always."""
     hot_bytes: Positive = 2_000_000_000
@@ -91,7 +102,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def to_env(self) -> dict[str, str]:
         """Return the environment that makes a child process run with these settings."""
-        return {PREFIX + name.upper(): _formatted(getattr(self, name)) for name in _FIELDS}
+        values = ((name, getattr(self, name)) for name in _FIELDS)
+        return {PREFIX + name.upper(): _formatted(v) for name, v in values if v is not None}
 
 
 _FIELDS = tuple(Settings.__struct_fields__)

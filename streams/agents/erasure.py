@@ -57,6 +57,7 @@ def register(
             return {}
         ends = await ends_of(set(read_from.values()), received.partition.number)
         fences = {kind: ends[topic] - 1 for kind, topic in read_from.items()}
+        users.forget(user_id)  # a question under way may still answer, none after it
         deleted = await store.erase(user_id, fences | {ERASED: received.offset})
         users.forget(user_id)
         return deleted
