@@ -12,7 +12,7 @@ import tenacity
 from faust.types import TP
 
 from seedmem.encode import Encoder, RemoteOptions, load_encoder
-from streams import topics
+from streams import metrics, topics
 from streams.delivery import end_process
 from streams.errors import TransientError
 from streams.faustapp import make_app
@@ -70,6 +70,7 @@ class Worker:
             app = make_app(settings)
             self._progress = progress_of(app)
             parts = Parts(app, settings, encoder, store, self._progress)
+            metrics.expose(self._progress, parts.users)
             ROLES[settings.role](parts)
             self._follow_assignment(parts)
             await self._serve(app, store)
@@ -83,6 +84,7 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, signalled.set)
         watching = asyncio.create_task(self._watch_redis(store))
+        measuring = asyncio.create_task(metrics.watch_event_loop())
         try:
             await app.start()
             logger.info("started")
@@ -91,6 +93,7 @@ class Worker:
             done.pop().result()
             self._trouble = "stopping"
             watching.cancel()
+            measuring.cancel()
             async with asyncio.timeout(SHUTDOWN):
                 await app.stop()
                 await store.close()

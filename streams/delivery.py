@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 import faust
 from faust.types import EventT, StreamT
 
+from streams import metrics
 from streams.errors import PermanentError
 from streams.events import Event
 from streams.intake import Intake, Received
@@ -122,6 +123,7 @@ class Delivery:
         try:
             if (received := await self._intake.admit(raw, kind)) is not None:
                 await handle(received)
+                metrics.applied(raw.message.topic, raw.message.timestamp)
             return
         except RefusedError as error:
             refusal = error
@@ -153,6 +155,8 @@ class Delivery:
             if failure is not None and failure.reason is Reason.HANDLER:
                 failure = await _failure(lambda: apply([item for _, item in ready]))
         if failure is None:
+            for raw, _ in ready:
+                metrics.applied(raw.message.topic, raw.message.timestamp)
             return
         if len(ready) == 1:
             await self._intake.bury(ready[0][0], failure)

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from aiokafka.partitioner import murmur2
 from faust.types import EventT
 
+from streams import metrics
 from streams.events import DeadLetter, Event
 from streams.outbox import Outbox
 from streams.progress import Partition
@@ -71,6 +72,7 @@ class Intake:
         await self._outbox.send(
             message.topic, key=key, value=raw.value, partition=owner, headers={FORWARDED: b"1"}
         )
+        metrics.forwarded(message.topic)
         return None
 
     async def bury(self, raw: EventT[bytes], error: RefusedError) -> None:
@@ -88,5 +90,6 @@ class Intake:
             value=raw.value if small else None,
         )
         await self._outbox.send(self._dead_letter, key=raw.key, value=encode(letter))
+        metrics.buried(message.topic, error.reason)
         place = (message.topic, message.partition, message.offset)
         logger.warning("dead letter: %s[%d]@%d: %s at %s", *place, error.reason, error.field)

@@ -27,7 +27,8 @@ class _Track:
 class Progress:
     """Applied offsets of the partitions that this worker owns.
 
-    Written by the event loop alone; ``lag`` and ``stuck`` may be read from any thread.
+    Written by the event loop alone; ``lag``, ``positions`` and ``stuck`` may be read from
+    any thread.
 
     Args:
         committed: first offset of a partition that the group has not committed, or None.
@@ -75,6 +76,10 @@ class Progress:
     def lag(self) -> dict[Partition, int]:
         """Return, for each owned partition, how many events wait; unknown ends count as 0."""
         return {p: self._lag(p, track) for p, track in list(self._tracks.items())}
+
+    def positions(self) -> dict[Partition, int]:
+        """Return, for each owned partition, the first offset that is not applied yet."""
+        return {p: self._next(p, track) for p, track in list(self._tracks.items())}
 
     def stuck(self, seconds: float) -> list[Partition]:
         """Return the partitions that have lag and have not moved for ``seconds``."""

@@ -1,0 +1,40 @@
+"""A running worker says what it did."""
+
+from urllib.request import urlopen
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from streams.client import Client
+from streams.topics import Topics
+
+
+def test_a_worker_counts_what_it_applied_and_answered(settings, workers):
+    topics = Topics(settings.namespace)
+    worker = workers(role="serve")
+    with Client(settings) as client:
+        token = client.remember("ada", "I planted tulips by the gate").token
+        client.ask("ada", "which flowers did I plant?", after=token, deadline_ms=20_000)
+
+        found = samples(worker)
+
+    assert found["seedmem_events_total", ("applied", topics.memory_created)] == 1
+    assert found["seedmem_applied_after_seconds_count", (topics.memory_created,)] == 1
+    assert found["seedmem_hot_users", ()] == 1
+    assert found["seedmem_hot_bytes", ()] > 0
+    assert found["seedmem_cold_loads_total", ()] == 1
+    assert found["seedmem_event_loop_lag_seconds_count", ()] > 0
+    assert {series[0] for name, series in found if name == "seedmem_query_seconds_count"} == {"ok"}
+    lags = [value for (name, _), value in found.items() if name == "seedmem_lag_events"]
+    assert len(lags) == 5 * settings.partitions
+
+
+def samples(worker):
+    """Return the value of each series, by its name and its labels' values in their names' order."""
+    with urlopen(f"http://127.0.0.1:{worker.port}/metrics") as answer:
+        text = answer.read().decode()
+    return {
+        (sample.name, tuple(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name.startswith("seedmem_")
+    }
