@@ -1,8 +1,10 @@
 """Servers that a test may break, a stage on the test's service, and what each test showed."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,12 +14,26 @@ from streams import topics
 from streams.local import LocalKafka, LocalRedis
 from streams.settings import Settings
 
+worker_that_fails = Path(__file__).parents[1] / "scenarios" / "worker.py"
 _SHOWED: list[str] = []
 
 
 @pytest.fixture
 def stage(settings: Settings) -> Stage:
     return Stage(settings)
+
+
+@pytest.fixture
+def faulty(workers: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    """Call it for a worker that fails on command, as ``scenarios.worker`` says; also its file."""
+
+    def make(**differing: Any) -> tuple[Any, Path]:
+        worker, hold = workers(start=False, **differing), tmp_path / "hold"
+        worker.command = [sys.executable, str(worker_that_fails), str(hold)]
+        worker.start()
+        return worker, hold
+
+    return make
 
 
 @pytest.fixture
