@@ -12,7 +12,8 @@ import tenacity
 from faust.types import TP
 
 from seedmem.encode import Encoder, RemoteOptions, load_encoder
-from streams import metrics, topics
+from streams import metrics, selftest, topics
+from streams.cpus import available_cpus
 from streams.delivery import end_process
 from streams.errors import TransientError
 from streams.faustapp import make_app
@@ -63,8 +64,10 @@ class Worker:
         )
         health.start()
         logger.info("role %s, health on port %d", settings.role, health.port)
+        logger.info("%d threads a pool, %d CPUs", settings.threads, available_cpus())
         try:
             encoder = await asyncio.to_thread(_load_encoder, settings)
+            await asyncio.to_thread(selftest.run, encoder)
             await _patiently(lambda: asyncio.to_thread(topics.check, settings))
             store = await _patiently(lambda: connect(settings, str(encoder.space)))
             app = make_app(settings)

@@ -11,6 +11,7 @@ StreamsError
 │   ├── StoreRefusedError      Redis refuses us: login, rights, or a key of another type
 │   └── StoreLostError         Redis has lost its data
 ├── DamagedRecordError    a stored record cannot be read
+├── SelfTestError         this machine does not run what is installed
 ├── MissingToolError      a program or package that a command needs is not installed
 ├── StartError            an embedded server did not start
 └── AnswerTimeout         no reply came within the client's time
@@ -62,6 +63,10 @@ class StoreLostError(PermanentError):
 
 class DamagedRecordError(StreamsError):
     """A stored record cannot be read; it is left out, and the user's other records serve."""
+
+
+class SelfTestError(StreamsError):
+    """This machine does not run what is installed on it."""
 
 
 class MissingToolError(StreamsError):

@@ -14,6 +14,7 @@ from msgspec import Meta
 from streams.errors import ConfigError
 
 PREFIX = "SEEDMEM_"
+NATIVE_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Role = Literal["serve", "extract"]
 Positive = Annotated[int, Meta(gt=0)]
@@ -104,6 +105,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Return the environment that makes a child process run with these settings."""
         values = ((name, getattr(self, name)) for name in _FIELDS)
         return {PREFIX + name.upper(): _formatted(v) for name, v in values if v is not None}
+
+
+def limit_native_threads(threads: int) -> None:
+    """Have the native libraries that are loaded from now on use ``threads``, if nothing is set."""
+    for name in NATIVE_THREADS:
+        os.environ.setdefault(name, str(threads))
 
 
 _FIELDS = tuple(Settings.__struct_fields__)

@@ -6,7 +6,8 @@ import msgspec
 import typer
 
 from streams.cli.options import connected
-from streams.settings import Role, Settings
+from streams.cpus import available_cpus
+from streams.settings import Role, Settings, limit_native_threads
 
 
 @connected
@@ -26,6 +27,8 @@ def worker(
 
     Example: seedmem worker --role serve --kafka broker:9092 --redis redis://store:6379/0
     """
+    threads = min(settings.threads, available_cpus())
+    limit_native_threads(threads)  # before numpy is loaded
     from streams import app
 
-    app.run(msgspec.structs.replace(settings, role=role or settings.role))
+    app.run(msgspec.structs.replace(settings, role=role or settings.role, threads=threads))
