@@ -29,7 +29,8 @@ RUN groupadd --gid 10001 seedmem \
     && useradd --uid 10001 --gid seedmem --no-create-home --home-dir /tmp seedmem
 COPY --from=build /opt/seedmem /opt/seedmem
 ENV PATH=/opt/seedmem/bin:$PATH \
-    PYTHONUNBUFFERED=1
+    PYTHONUNBUFFERED=1 \
+    ORT_DISABLE_TELEMETRY=1
 USER 10001:10001
 WORKDIR /tmp
 EXPOSE 8080

@@ -20,6 +20,8 @@ from seedmem.encode.port import readable
 from seedmem.errors import EncoderError
 from seedmem.vectors import Matrix, VectorSpace, unit_rows
 
+onnxruntime.disable_telemetry_events()  # nobody is told what runs on a user's memories
+
 Pooling = Literal["mean", "cls"]
 
 _MAX_TOKENS = 256  # of one text; what all-MiniLM-L6-v2 was made for

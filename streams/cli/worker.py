@@ -7,7 +7,7 @@ import typer
 
 from streams.cli.options import connected
 from streams.cpus import available_cpus
-from streams.settings import Role, Settings, limit_native_threads
+from streams.settings import Role, Settings, tame_native_libraries
 
 
 @connected
@@ -28,7 +28,7 @@ def worker(
     Example: seedmem worker --role serve --kafka broker:9092 --redis redis://store:6379/0
     """
     threads = min(settings.threads, available_cpus())
-    limit_native_threads(threads)  # before numpy is loaded
+    tame_native_libraries(threads)  # before numpy is loaded
     from streams import app
 
     app.run(msgspec.structs.replace(settings, role=role or settings.role, threads=threads))

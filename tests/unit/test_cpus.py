@@ -1,4 +1,4 @@
-"""Threads stay within what the control group grants."""
+"""Threads stay within what the control group grants, and native libraries to themselves."""
 
 import os
 import subprocess
@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from streams.cpus import available_cpus
+from streams.settings import tame_native_libraries
 
 OWNED = len(os.sched_getaffinity(0))
 
@@ -43,7 +44,7 @@ def test_without_control_groups_the_affinity_counts(tmp_path):
 
 def test_numpy_starts_no_threads_of_its_own_once_limited():
     program = (
-        "import os; from streams.settings import limit_native_threads; limit_native_threads(1); "
+        "import os; from streams.settings import tame_native_libraries; tame_native_libraries(1); "
         "import numpy; a = numpy.ones((512, 512)); a @ a; print(len(os.listdir('/proc/self/task')))"
     )
     unset = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
@@ -56,10 +57,17 @@ def test_numpy_starts_no_threads_of_its_own_once_limited():
 
 
 def test_what_the_operator_set_for_native_libraries_stays(monkeypatch):
-    from streams.settings import limit_native_threads
+    monkeypatch.setattr(os, "environ", {"OMP_NUM_THREADS": "3"})
 
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-
-    limit_native_threads(1)
+    tame_native_libraries(1)
 
     assert os.environ["OMP_NUM_THREADS"] == "3"
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+
+
+def test_onnxruntime_reports_to_nobody(monkeypatch):
+    monkeypatch.setattr(os, "environ", {})
+
+    tame_native_libraries(1)
+
+    assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
