@@ -9,7 +9,7 @@ UV := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes 
 	--custom-compile-command "make lock" --quiet $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow format check lock clean
+.PHONY: help demo test test-slow bench format check lock clean
 
 help:  ## list the targets
 	@sed -nE "s/^([a-z-]+):.*## (.*)/  make \1\t\2/p" $(MAKEFILE_LIST) | expand -t 18
@@ -22,6 +22,9 @@ test: $(VENV)/test  ## run the tests, against real Kafka and Redis
 
 test-slow: $(VENV)/test  ## run the tests that need minutes
 	$(PYTEST) -m slow
+
+bench: $(VENV)/test  ## measure speed and size, PART=query for one part; takes half an hour
+	$(BIN)/python -m benchmarks $(PART) --json bench.json --chart docs/benchmarks
 
 format: $(VENV)/test  ## format the code
 	$(BIN)/ruff format .
