@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from seedmem.adapt import Adapter
 from seedmem.user import UserState
 from seedmem.user.graph import Build
 from streams.errors import StreamsError
@@ -31,9 +32,11 @@ class HotUser:
 
     user_id: str
     state: UserState
+    adapter: Adapter | None = None
+    """Bends this user's queries; None leaves them as they are."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     nbytes: int = 0
-    """RAM bytes of ``state`` after its last change."""
+    """RAM bytes of ``state`` and ``adapter`` after the last change."""
     counted: int = 0
     """How many of them the budget counts."""
     needs_care: bool = False
@@ -46,7 +49,7 @@ class HotUser:
     def measure(self, sequence: int) -> None:
         """Take note of a change up to write number ``sequence``. Hold the lock."""
         self.sequence = max(self.sequence, sequence)
-        self.nbytes = self.state.nbytes
+        self.nbytes = self.state.nbytes + (self.adapter.nbytes if self.adapter else 0)
         dense, unsaved = self.state.dense, self.sequence - self.saved
         outgrown = dense.kind == "hnsw" and unsaved > SAVE_AFTER * self.state.size
         self.needs_care = dense.needs_graph or outgrown

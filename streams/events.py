@@ -25,6 +25,9 @@ Wire = str | list[float]
 Moment = str | float
 """Seconds since the epoch, or ISO 8601 (UTC where no offset is given)."""
 Scalar = str | float | bool | None
+Cause = Literal["pairs", "growth", "schedule", "asked"]
+"""Why an adapter is fitted anew: enough pairs for the first time, many more of them, the time,
+or somebody."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -140,6 +143,21 @@ class EraseReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """Entries by store; empty when the erasure was read again."""
     found: int
     """Memories found afterwards: 0, unless newer ones have come meanwhile."""
+
+
+class AdapterRetrain(Event, frozen=True, kw_only=True, omit_defaults=True):
+    """The user's adapter shall be fitted anew; one with a known ``request_id`` is not, again."""
+
+    request_id: Id
+    reason: Cause = "asked"
+
+
+class AdapterPromoted(Event, frozen=True, kw_only=True, omit_defaults=True):
+    """Another version of the user's adapter serves from now on; 0 is none."""
+
+    version: Version
+    generation: str
+    """The vector space that it bends queries of."""
 
 
 class Status(StrEnum):

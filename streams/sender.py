@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from streams.errors import TransientError
 from streams.events import (
+    AdapterPromoted,
+    AdapterRetrain,
     After,
     Event,
     MemoryCreated,
@@ -45,6 +47,8 @@ class Sender:
             UserErased: topics.user_erased,
         }
         self._producer = _producer(kafka)
+            AdapterRetrain: topics.adapter_retrain,
+            AdapterPromoted: topics.adapter_promoted,
 
     def send(self, event: Event, *, timeout: float = _DELIVERY) -> After:
         """Send one event and return its place once it is confirmed; ``timeout`` in seconds.

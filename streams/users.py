@@ -12,9 +12,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from seedmem.adapt import Adapter
 from seedmem.errors import SnapshotError
 from seedmem.user import UserState
 from seedmem.vectors import VectorSpace
+from streams.adapters import serving_adapter
 from streams.caretaker import Caretaker, HotUser
 from streams.loader import Entry, Loader
 from streams.store import Graph, RecordStore
@@ -119,6 +121,18 @@ class HotUsers:
         else:
             self._settle(hot)
 
+    async def swap_adapter(self, user_id: str) -> None:
+        """Have the stored adapter serve from the next query on, if the user is hot or loading.
+
+        Raises as ``get``.
+        """
+        load = self._loading.get(user_id)
+        hot = await asyncio.shield(load.task) if load else self._hot.get(user_id)
+        if hot is not None:
+            adapter = await serving_adapter(self._store.adapters, user_id, self._space)
+            await self._run(self._executor, _bend, hot, adapter)
+            self._settle(hot)
+
     def forget(self, user_id: str) -> None:
         """Let a user go; a load under way serves those who wait and is not kept."""
         self._loading.pop(user_id, None)
@@ -159,7 +173,8 @@ class HotUsers:
         async for page in self._store.read(user_id):
             await self._run(self._loaders, loader.add, page)
         state = UserState(self._space, exact_limit=self._exact_limit, user_id=user_id)
-        hot = HotUser(user_id, state)
+        adapter = await serving_adapter(self._store.adapters, user_id, self._space)
+        hot = HotUser(user_id, state, adapter)
         graph = None
         if loader.count > self._exact_limit:
             graph = await self._store.graphs.load(user_id)
@@ -207,6 +222,12 @@ def _bring_in(hot: HotUser, entries: Sequence[Entry]) -> None:
     with hot.lock:
         hot.state.load(entries)
         hot.measure(max(record.sequence for record, _ in entries))
+
+
+def _bend(hot: HotUser, adapter: Adapter | None) -> None:
+    with hot.lock:
+        hot.adapter = adapter
+        hot.measure(hot.sequence)
 
 
 def _retrieve(task: "asyncio.Task[HotUser]") -> None:

@@ -145,7 +145,8 @@ class _Attempt:
         self._timings["load_ms"] = 1000 * (loop.time() - loaded_from)
         self.doing, self.late = "searching", Status.FAILED
         searched_from = loop.time()
-        answer, missing = await loop.run_in_executor(self._with.pool, self._search, hot)
+        found = await loop.run_in_executor(self._with.pool, self._search, hot)
+        answer, missing, adapter_version = found
         self._timings["search_ms"] = 1000 * (loop.time() - searched_from)
         return QueryReply(
             request_id=asked.request_id,
@@ -155,6 +156,7 @@ class _Attempt:
             confidence=answer.confidence,
             abstained=answer.abstained,
             generation=str(self._with.encoder.space),
+            adapter_version=adapter_version,
             missing=missing,
             timings=self._timings if asked.explain else None,
         )
@@ -168,7 +170,7 @@ class _Attempt:
             if not await self._with.progress.reached(place, after.offset):
                 raise StreamsError(f"{place} belongs to another worker")
 
-    def _search(self, hot: HotUser) -> tuple[Answer, list[str]]:
+    def _search(self, hot: HotUser) -> tuple[Answer, list[str], int]:
         """CPU work, off the event loop: encode the question, search, fuse."""
         question, missing = self._question, list[str]()
         if question.vector is None and question.text is not None:
@@ -179,7 +181,9 @@ class _Attempt:
                 logger.exception("a question could not be encoded: keywords answer alone")
                 missing = ["dense"]
         with hot.lock:
-            return retrieve(hot.state, question), missing
+            adapter = hot.adapter
+            answer = retrieve(hot.state, question, adapter=adapter)
+        return answer, missing, adapter.version if adapter else 0
 
 
 def _wire(hit: Hit) -> WireHit:

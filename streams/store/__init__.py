@@ -1,5 +1,6 @@
 """The durable store, and the only room that knows Redis."""
 
+from streams.store.adapters import AdapterStore, Settlement, Standing, Supervision
 from streams.store.faults import is_transient
 from streams.store.graphs import Graph
 from streams.store.store import Page, RecordStore, connect
@@ -29,11 +30,15 @@ __all__ = [
     "SEQUENCE",
     "SUBJECT",
     "TOMBSTONE",
+    "AdapterStore",
     "Graph",
     "Page",
     "Placed",
     "RecordStore",
+    "Settlement",
+    "Standing",
     "Stored",
+    "Supervision",
     "Write",
     "connect",
     "field",

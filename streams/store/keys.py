@@ -9,7 +9,9 @@ from hashlib import blake2b
 
 from streams.store.values import EXTRACTED, PAIR
 
-OF_GENERATION = ("records", "graph", "graph:a", "graph:b", "graph:damaged")
+OF_GENERATION = (
+    "records", "graph", "graph:a", "graph:b", "graph:damaged", "adapters", "decisions",
+)  # fmt: skip
 """Keys that a user has per generation (vector space)."""
 OF_USER = ("pairs", "extracted", "questions")
 """Keys that outlive a change of encoder."""
@@ -38,6 +40,14 @@ class UserKeys:
     def graph(self, generation: str, part: str = "") -> str:
         """Return the key of a graph's manifest, or of ``part`` of it."""
         return f"{self.prefix}{generation}:graph{part}"
+
+    def adapters(self, generation: str) -> str:
+        """Return the key of the hash of query adapters."""
+        return f"{self.prefix}{generation}:adapters"
+
+    def decisions(self, generation: str) -> str:
+        """Return the key of the list of decisions about adapters."""
+        return f"{self.prefix}{generation}:decisions"
 
 
 def partitions_key(namespace: str) -> str:

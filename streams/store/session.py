@@ -19,7 +19,7 @@ from streams.store.keys import partitions_key
 
 Command = tuple[Any, ...]
 
-PUT, ERASE, OWNED = "put.lua", "erase.lua", "owned.lua"
+PUT, ERASE, OWNED, SETTLE = "put.lua", "erase.lua", "owned.lua", "settle.lua"
 
 
 class Session:
@@ -107,7 +107,7 @@ class Session:
         return replies[1:-1] if waits else replies[1:]
 
     async def _load_scripts(self) -> None:
-        for name in (PUT, ERASE, OWNED):
+        for name in (PUT, ERASE, OWNED, SETTLE):
             source = files("streams.store").joinpath(name).read_text(encoding="utf-8")
             self._sha[name] = await self._client.script_load(source)
 

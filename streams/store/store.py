@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from streams.errors import ForeignRecordError
 from streams.settings import Settings
+from streams.store.adapters import AdapterStore
 from streams.store.graphs import GraphStore
 from streams.store.keys import OF_GENERATION, OF_USER, UserKeys, every_meta
 from streams.store.questions import Questions
@@ -46,6 +47,7 @@ class RecordStore:
         self._session = session
         self.generation = generation
         self.graphs = GraphStore(session, generation)
+        self.adapters = AdapterStore(session, generation)
         self.questions = Questions(session)
         self.is_new = is_new
         """Whether nothing of this namespace was stored when this worker started."""
