@@ -28,7 +28,8 @@ HOMES = {
     "onnxruntime": ("seedmem/encode/onnx.py",),
     "spacy": ("seedmem/extract/",),
     "hnswlib": ("seedmem/user/",),
-    "ranx": ("seedmem/evaluate/",),
+    "pytrec_eval": ("seedmem/evaluate/",),
+    "scipy": ("seedmem/evaluate/",),
     "matplotlib": ("seedmem/evaluate/",),
     "redis": ("streams/store/",),
     "faust": (
@@ -47,7 +48,15 @@ HOMES = {
 }
 
 # Too heavy, or not there, where memories are only served.
-NOT_LOADED_TO_SERVE = ["torch", "sentence_transformers", "spacy", "ranx", "matplotlib", "jgo"]
+NOT_LOADED_TO_SERVE = [
+    "torch",
+    "sentence_transformers",
+    "spacy",
+    "pytrec_eval",
+    "scipy",
+    "matplotlib",
+    "jgo",
+]
 
 
 def imports(file: Path) -> Iterator[tuple[str, int]]:

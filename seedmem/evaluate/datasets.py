@@ -4,7 +4,8 @@ Two forms are read. JSON lines, one object each::
 
     {"kind": "memory",  "user_id", "id", "text", ["timestamp", "session", "speaker"]}
     {"kind": "subject", "user_id", "id", "text", "memories": [ids]}
-    {"kind": "query",   "user_id", "id", "text", "gold": [ids], ["category", "answer", "timestamp"]}
+    {"kind": "query",   "user_id", "id", "text", "gold": [ids],
+     ["category", "answer", "timestamp", "context": [the turns before it]]}
 
 and the file that LoCoMo publishes (Maharana et al. 2024, "Evaluating Very Long-Term
 Conversational Memory of LLM Agents"): a JSON list of samples. Unknown fields are ignored.
@@ -63,6 +64,8 @@ class QueryItem:
     answer: str | None = None
     asked_at: float | None = None
     """Seconds since the epoch."""
+    context: tuple[str, ...] = ()
+    """What was said right before it, eldest first."""
 
 
 Item = MemoryItem | SubjectItem | QueryItem
@@ -153,6 +156,7 @@ def _query(fields: Mapping[str, Any]) -> QueryItem:
         category=fields.get("category"),
         answer=_text(fields.get("answer")),
         asked_at=parse_time(fields.get("timestamp")),
+        context=tuple(fields.get("context") or ()),
     )
 
 

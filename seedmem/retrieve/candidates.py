@@ -3,6 +3,7 @@
 What is scored is scored exactly, from the vectors themselves.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,7 @@ def candidates(
     known: Mask,
     admitted: Mask,
     *,
-    found: tuple[Column, Column],
+    found: Callable[[], tuple[Column, Column]],
     context: Context,
 ) -> Candidates:
     """Return what is to be scored for a query.
@@ -46,7 +47,7 @@ def candidates(
         vector: (d,), or None: then cosines are 0.
         known: memories that count for statistics.
         admitted: memories that may become hits.
-        found: (rows,) each: scores of the keyword and of the subject leg.
+        found: gives (rows,) each, scores of the keyword and of the subject leg.
         context: whose neighbours come along with what is found.
     """
     if vector is None:
@@ -57,7 +58,7 @@ def candidates(
     sample = np.zeros(state.rows, dtype=np.bool_)
     sample[rows[:: max(1, len(rows) // _SAMPLE)]] = True
     scored = np.zeros(state.rows, dtype=np.bool_)
-    best = np.concatenate([state.dense.search(vector, _EACH)[0], *map(_positive_best, found)])
+    best = np.concatenate([state.dense.search(vector, _EACH)[0], *map(_positive_best, found())])
     beside = np.concatenate(context.reach(best, 1))
     scored[best] = True
     scored[beside[beside >= 0]] = True

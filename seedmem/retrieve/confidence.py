@@ -1,45 +1,48 @@
 """How sure an answer is: a logistic model over a few clues of its scores."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from seedmem.retrieve.features import Features
+from seedmem.retrieve.rank import Ranking
 from seedmem.retrieve.weights import Confidence
 
-CLUES = ("top", "margin", "closeness", "coverage", "speaker")
+CLUES = ("top", "margin", "closeness", "coverage", "speaker", "elsewhere")
 
 
-def clues(
-    features: Features, scores: NDArray[np.float64], best: NDArray[np.intp]
-) -> dict[str, float]:
-    """Return what tells an answer from a guess.
+def clues(ranking: Ranking) -> dict[str, float]:
+    """Return what tells an answer from a guess; the ranking holds at least one row.
 
-    Args:
-        features: of the query.
-        scores: (rows,), of all memories.
-        best: the hits' rows, best first; at least one.
+    ``top``: the best score, in standard scores; ``margin``: its lead over the second;
+    ``closeness``, ``coverage``, ``speaker``: meaning, keywords and speaker of the best memory;
+    ``elsewhere``: by how much somebody else's memory fits better than any of whom is asked about.
     """
-    first, second = best[0], best[min(1, len(best) - 1)]
+    features, scores, rows = ranking.features, ranking.scores, ranking.rows
+    first, second = rows[0], rows[min(1, len(rows) - 1)]
     known = scores[features.candidates.sample]
-    asked = bool(features.question.speakers)
     return {
         "top": float((scores[first] - known.mean()) / max(float(known.std()), 1e-6)),
         "margin": float(scores[first] - scores[second]),
         "closeness": float(features.dense[first]),
         "coverage": float(features.keyword_window[first]),
-        "speaker": float(features.speaker[first]) if asked else 0.5,
+        "speaker": float(features.speaker[first]) if features.question.speakers else 0.5,
+        "elsewhere": _elsewhere(ranking),
     }
 
 
-def confidence(
-    features: Features,
-    scores: NDArray[np.float64],
-    best: NDArray[np.intp],
-    model: Confidence,
-) -> float:
+def confidence(ranking: Ranking, model: Confidence) -> float:
     """Return the chance, 0 to 1, that the memories answer the question; ½ without a model."""
     if not model.clues:
         return 0.5
-    found = clues(features, scores, best)
+    found = clues(ranking)
     logit = model.bias + sum(weight * found[name] for name, weight in model.clues.items())
     return float(1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0))))
+
+
+def _elsewhere(ranking: Ranking) -> float:
+    features = ranking.features
+    asked = features.speaker > 0
+    theirs = features.candidates.scored & asked
+    others = features.candidates.scored & ~asked
+    if not theirs.any() or not others.any():
+        return 0.0
+    fits = ranking.scores - ranking.shares.get("speaker", np.float32(0.0))
+    return float(fits[others].max() - fits[theirs].max())

@@ -90,7 +90,7 @@ class Features:
             self._vector,
             self.known,
             self.admitted,
-            found=(self.lexical.keyword, self.subject),
+            found=lambda: (self.lexical.keyword, self.subject),
             context=self._context,
         )
 

@@ -18,7 +18,7 @@ from seedmem.user.keyword import K1, B, Matches
 
 _WINDOW = 2  # turns to each side that a document lends from
 _STRETCH = 7  # turns to each side that are one subject of talk
-_MOST_TERMS = 32  # keywords of a question; of a longer one the rarest
+_MOST_TERMS = 64  # keywords of a question; of a longer one the rarest that occur
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def lexical(state: UserState, terms: Terms, known: Mask, context: Context) -> Le
     size, count = int(known.sum()), np.bincount(matches[0], minlength=len(unique))
     rarity = np.log1p((size - count + 0.5) / (count + 0.5))
     if len(unique) > _MOST_TERMS:
-        rarity[np.argsort(-rarity, kind="stable")[_MOST_TERMS:]] = 0.0
+        rarity[np.argsort(-rarity * (count > 0), kind="stable")[_MOST_TERMS:]] = 0.0
         matches = _weighty(matches, rarity)
     length = np.where(known, state.length, 0).astype(np.float64)
     window = _spread(matches, context, _WINDOW, len(unique), state.rows)

@@ -19,7 +19,8 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _SENTENCE_END = regex.compile(r"[.!?]\s+")
 _FIRST_PERSON = regex.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b")
 _TOLD_BY_ASSISTANT = regex.compile(
-    r"\byou(?:'ve)? (?:sa(?:id|y)|told|tell|recommend|suggest|mention|g[ai]ve|advis|explain|list)"
+    r"\byou(?:'ve)? (?:said|told|recommended|suggested|mentioned|gave|advised|explained|listed)\b"
+    r"|\bdid you (?:say|tell|recommend|suggest|mention|give|advise|explain|list)\b"
 )
 _WHEN = regex.compile(
     r"^\W*(?:since )?when\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow long\b"

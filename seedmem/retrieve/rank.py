@@ -1,0 +1,69 @@
+"""Score every memory in play: its features, weighted and added up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seedmem.adapt import Adapter
+from seedmem.errors import ShapeError
+from seedmem.retrieve.context import Column
+from seedmem.retrieve.features import Features
+from seedmem.retrieve.query import Query
+from seedmem.retrieve.weights import Weights
+from seedmem.user import UserState
+from seedmem.vectors import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The best rows and what put them there."""
+
+    features: Features
+    shares: Mapping[str, Column]
+    """Feature → (rows,), its share of each score."""
+    scores: NDArray[np.float64]
+    """(rows,), the sum of the shares."""
+    rows: NDArray[np.intp]
+    """(n,), best first, n ≤ k."""
+
+
+def rank(
+    state: UserState, query: Query, weights: Weights, *, adapter: Adapter | None = None
+) -> Ranking:
+    """Return the ``query.k`` best rows; a feature without a weight is not computed.
+
+    Raises:
+        ShapeError: the query's vector is not (d,) of the user's space.
+    """
+    features = Features(state, query, _adapted(state, query, adapter))
+    scores = np.zeros(state.rows, dtype=np.float64)
+    if not features.admitted.any():
+        return Ranking(features, {}, scores, np.zeros(0, dtype=np.intp))
+    shares = {
+        name: features.column(name) * np.float32(weight)
+        for name, weight in weights.of(query.mode).items()
+        if weight != 0.0
+    }
+    for share in shares.values():
+        scores += share
+    return Ranking(features, shares, scores, _best(scores, features, state, query.k))
+
+
+def _adapted(state: UserState, query: Query, adapter: Adapter | None) -> Vector | None:
+    vector = query.vector
+    if vector is not None and vector.shape != (state.space.dim,):
+        raise ShapeError("query vector", got=vector.shape, want=(state.space.dim,))
+    return vector if vector is None or adapter is None else adapter.apply(vector)
+
+
+def _best(
+    scores: NDArray[np.float64], features: Features, state: UserState, k: int
+) -> NDArray[np.intp]:
+    """Return the ``k`` best rows in play, best first; ties: the elder memory first."""
+    rows = np.flatnonzero(features.candidates.scored)
+    if k < len(rows):
+        least = np.partition(scores[rows], -k)[-k]
+        rows = rows[scores[rows] >= least]  # more than k where the last place is shared
+    return rows[np.lexsort((state.born[rows], -scores[rows]))][:k]
