@@ -5,6 +5,7 @@ English, which leaves other languages nearly alone); scripts without spaces
 give their characters' bigrams. Weights live in ``seedmem.user.keyword``.
 """
 
+import re
 import threading
 import unicodedata
 import zlib
@@ -29,10 +30,12 @@ _UNSPACED = (
 )
 _INVISIBLE = regex.compile(r"\p{Cf}+")  # zero-width characters, bidi controls, soft hyphens
 _SPACE = regex.compile(r"[\s\p{Cc}]+")
+_CONTROLS = dict.fromkeys([*range(32), 127], " ")  # the Cc of ASCII
 _TOKEN = regex.compile(
     rf"(?V1)(?P<unspaced>[{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
     rf"|[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]+(?:'[[\p{{L}}]--[{_UNSPACED}]]+)*"
 )
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)*")  # the same, for what most texts are
 _HAN = regex.compile(r"\p{Han}")
 _CLITIC = regex.compile(r"^\p{L}'(?=\p{L}{3})|(?:n't|'\p{L}{1,2})$")  # l'amour, don't, Ada's, I'll
 _QUESTION = regex.compile(r"[?？؟⸮፧][\s\p{P}\p{S}\p{Cf}]*$")
@@ -69,6 +72,8 @@ def normal(name: str) -> str:
 
     Characters that cannot be seen (zero-width, bidi controls) are dropped.
     """
+    if name.isascii():  # most are, and there NFKC changes nothing and nothing is invisible
+        return " ".join(name.lower().translate(_CONTROLS).split())
     visible: str = _INVISIBLE.sub("", name)
     folded = unicodedata.normalize("NFKC", visible).casefold()
     spaced: str = _SPACE.sub(" ", unicodedata.normalize("NFKC", folded))
@@ -81,17 +86,27 @@ def terms(text: str) -> list[str]:
     Words lose case, clitics, stop words and endings; numbers stay. A run of
     a script without spaces gives its bigrams, and each Han character alone.
     """
+    folded = normal(text).replace("’", "'")
+    tokens, grams = (_ASCII_TOKEN.findall(folded), []) if folded.isascii() else _tokens(folded)
+    words = [word for token in tokens if (word := _word(token)) and word not in _STOP_WORDS]
+    return _local.stem(words) + grams
+
+
+def _tokens(folded: str) -> tuple[list[str], list[str]]:
+    """Return the words of spaced scripts, and the n-grams of the others."""
     words: list[str] = []
     grams: list[str] = []
-    for match in _TOKEN.finditer(normal(text).replace("’", "'")):
-        token = match.group()
+    for match in _TOKEN.finditer(folded):
         if match.lastgroup == "unspaced":
-            grams += _grams(token)
-            continue
-        word = _CLITIC.sub("", token[:_LONGEST_WORD]) if "'" in token else token[:_LONGEST_WORD]
-        if word and word not in _STOP_WORDS:
-            words.append(word)
-    return _local.stem(words) + grams
+            grams += _grams(match.group())
+        else:
+            words.append(match.group())
+    return words, grams
+
+
+def _word(token: str) -> str:
+    word = token[:_LONGEST_WORD]
+    return _CLITIC.sub("", word) if "'" in word else word
 
 
 def _grams(run: str) -> list[str]:

@@ -139,3 +139,16 @@ def test_other_text_is_not_a_question(text: str) -> None:
 )
 def test_a_speaker_is_split_from_a_turn(text: str, name: str | None, rest: str) -> None:
     assert split_speaker(text) == (name, rest)
+
+
+ASCII = st.text(st.characters(max_codepoint=127), max_size=60)
+
+
+@given(ASCII)
+def test_ascii_text_has_the_terms_that_it_has_among_other_scripts(text):
+    assert [*terms(text), "ж"] == terms(f"{text} ж")
+
+
+@given(ASCII)
+def test_ascii_names_fold_as_they_do_among_other_scripts(name):
+    assert f"{normal(name)} ж".strip() == normal(f"{name} ж")
