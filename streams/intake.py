@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from aiokafka.partitioner import murmur2
@@ -31,6 +32,7 @@ class Received(Generic[E]):
     offset: int
 
 
+@lru_cache(maxsize=16_384)  # a user's events come in runs, and murmur2 in Python takes 20 µs
 def owner_of(key: bytes, partitions: int) -> int:
     """Return the partition of a user's key: Kafka's default partitioner, murmur2."""
     return int((murmur2(key) & 0x7FFFFFFF) % partitions)
