@@ -18,7 +18,7 @@ from streams.settings import Settings
 
 _READY = 120.0  # seconds until a worker must be ready
 _STOP = 30.0  # seconds until it is killed
-_LOOK = 0.03  # seconds between two looks at a counter
+_LOOK = 0.25  # seconds between two looks at a counter, which cost the worker time
 
 
 class Program:
@@ -62,21 +62,28 @@ class Program:
         )
 
     def follow(self, name: str, until: float, *, timeout: float, **labels: str) -> float:
-        """Return the rate per second at which a counter rises to ``until``, from its first step on.
+        """Return the rate per second of a counter that rises to ``until``.
+
+        It is the slope between the first and the last look that saw it rise; the whole time,
+        if there are no two.
 
         Raises:
             TimeoutError: it does not get there.
         """
-        started = time.perf_counter()
-        before = first = self.metric(name, **labels)
-        since = started
-        while (now := self.metric(name, **labels)) < until:
-            if first == before and now > before:
-                first, since = now, time.perf_counter()
-            if time.perf_counter() - started > timeout:
-                raise TimeoutError(f"{name} is {now:g} after {timeout:g} s, want {until:g}")
+        began = time.perf_counter()
+        looks = [(began, self.metric(name, **labels))]
+        while looks[-1][1] < until:
+            if looks[-1][0] - began > timeout:
+                got = looks[-1][1]
+                raise TimeoutError(f"{name} is {got:g} after {timeout:g} s, want {until:g}")
             time.sleep(_LOOK)
-        return (now - first) / (time.perf_counter() - since)
+            value = self.metric(name, **labels)
+            looks.append((time.perf_counter(), value))
+        rising = [look for look in looks if looks[0][1] < look[1] < until]
+        (since, first), (to, last) = (rising[0], rising[-1]) if len(rising) > 1 else (
+            looks[0], looks[-1],
+        )  # fmt: skip
+        return (last - first) / (to - since)
 
     def _is_ready(self) -> bool:
         return answers(self._port, send=b"GET /ready HTTP/1.0\r\n\r\n", expect=b"HTTP/1.0 200")
