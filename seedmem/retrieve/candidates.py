@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seedmem.retrieve.context import Column, Context
+from seedmem.retrieve.context import Column
 from seedmem.retrieve.visible import Mask
 from seedmem.user import UserState
 from seedmem.vectors import Vector
@@ -38,7 +38,7 @@ def candidates(
     admitted: Mask,
     *,
     found: Callable[[], tuple[Column, Column]],
-    context: Context,
+    beside: Callable[[NDArray[np.intp]], list[NDArray[np.intp]]],
 ) -> Candidates:
     """Return what is to be scored for a query.
 
@@ -48,7 +48,7 @@ def candidates(
         known: memories that count for statistics.
         admitted: memories that may become hits.
         found: gives (rows,) each, scores of the keyword and of the subject leg.
-        context: whose neighbours come along with what is found.
+        beside: gives the neighbours, -1 where none is; they come along.
     """
     if vector is None:
         return Candidates(np.zeros(state.rows, dtype=np.float32), admitted, known)
@@ -59,9 +59,9 @@ def candidates(
     sample[rows[:: max(1, len(rows) // _SAMPLE)]] = True
     scored = np.zeros(state.rows, dtype=np.bool_)
     best = np.concatenate([state.dense.search(vector, _EACH)[0], *map(_positive_best, found())])
-    beside = np.concatenate(context.reach(best, 1))
+    neighbours = np.concatenate(beside(best))
     scored[best] = True
-    scored[beside[beside >= 0]] = True
+    scored[neighbours[neighbours >= 0]] = True
     computed = np.flatnonzero(scored | sample)
     cosine = np.zeros(state.rows, dtype=np.float32)
     cosine[computed] = state.vectors[computed] @ vector

@@ -60,6 +60,22 @@ class Context:
                 neighbour = chain[neighbour]
         return total / weight
 
+    def borrowed(self, own: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
+        """Return ``own``, (rows, n), with what is borrowed from up to 2 and up to 8 turns a side.
+
+        Sums over neighbours are doubled: 2 turns are 1 and the 1 after it, and so on.
+        """
+        padded = np.concatenate([own, np.zeros_like(own[:1])])
+        sums = {2: np.zeros_like(own), 8: np.zeros_like(own)}
+        for chain in (self.previous, self.next):
+            ahead, side = chain, padded.take(chain, axis=0)
+            for reach in (2, 4, 8):
+                side += side.take(ahead, axis=0)
+                ahead = ahead.take(ahead)
+                if reach in sums:
+                    sums[reach] += side[:-1]
+        return {reach: own + self.borrows[:, None] * total for reach, total in sums.items()}
+
     def reach(self, rows: NDArray[np.intp], steps: int) -> list[NDArray[np.intp]]:
         """Return, for 1 … ``steps`` to each side, the row that far from each of ``rows``."""
         found = []

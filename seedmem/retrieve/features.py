@@ -12,11 +12,11 @@ import numpy as np
 from seedmem.retrieve import dates
 from seedmem.retrieve.candidates import Candidates, candidates
 from seedmem.retrieve.context import Column, Context
-from seedmem.retrieve.lexical import Lexical, lexical, rows_with
+from seedmem.retrieve.lexical import Lexical, rows_with
 from seedmem.retrieve.query import Query
 from seedmem.retrieve.question import ASSISTANTS, Question, read
 from seedmem.retrieve.visible import admitted, known
-from seedmem.text import hash_terms, terms
+from seedmem.text import Terms, hash_terms, terms
 from seedmem.user import UserState
 from seedmem.vectors import Vector
 
@@ -91,13 +91,13 @@ class Features:
             self.known,
             self.admitted,
             found=lambda: (self.lexical.keyword, self.subject),
-            context=self._context,
+            beside=lambda rows: self._context.reach(rows, 1),
         )
 
     @cached_property
     def lexical(self) -> Lexical:
         """The keyword columns, each on its absolute scale."""
-        return lexical(self._state, self.question.terms, self.known, self._context)
+        return Lexical(self._state, self.question.terms, self.known)
 
     @cached_property
     def dense(self) -> Column:
@@ -116,13 +116,13 @@ class Features:
 
     @property
     def keyword_window(self) -> Column:
-        """BM25 of the memory with what it borrows."""
-        return self.lexical.window
+        """BM25 of the memory with what it borrows from two turns to each side."""
+        return self._borrowed[0]
 
     @property
     def keyword_stretch(self) -> Column:
         """Share of the question's keywords that the talk around the memory holds."""
-        return self.lexical.stretch
+        return self._borrowed[1]
 
     @cached_property
     def subject(self) -> Column:
@@ -139,7 +139,7 @@ class Features:
         reply: Column = asks * self.dense[before] * self._context.borrows
         return reply
 
-    @property
+    @cached_property
     def speaker(self) -> Column:
         """Whether the memory is told by whom the question names, "I" being the user."""
         return self._spoken_by(self.question.speakers)
@@ -175,12 +175,12 @@ class Features:
     @property
     def when(self) -> Column:
         """Whether the memory has a word of time, if the question asks when."""
-        return rows_with(self._state, _TIMES) * np.float32(self.question.when)
+        return self._with(_TIMES, asked=self.question.when)
 
     @property
     def how_many(self) -> Column:
         """Whether the memory has a number, if the question asks for one."""
-        return rows_with(self._state, _NUMBERS) * np.float32(self.question.how_many)
+        return self._with(_NUMBERS, asked=self.question.how_many)
 
     @property
     def current(self) -> Column:
@@ -200,15 +200,29 @@ class Features:
         return newness
 
     @cached_property
+    def _borrowed(self) -> tuple[Column, Column]:
+        return self.lexical.borrowed(self._context)
+
+    @cached_property
+    def _all_known(self) -> bool:
+        return bool(self.candidates.sample.all())
+
+    @cached_property
     def _context(self) -> Context:
         return Context.of(self._state, self.known)
 
     def _spoken_by(self, codes: frozenset[int]) -> Column:
-        return np.isin(self._state.speaker, list(codes)).astype(np.float32)
+        meant = np.zeros(len(self._state.speakers) + 1, dtype=np.float32)  # code -1: nobody
+        meant[list(codes)] = 1.0
+        return meant[self._state.speaker]
+
+    def _with(self, terms: Terms, *, asked: bool) -> Column:
+        nothing = np.zeros(self._state.rows, dtype=np.float32)
+        return rows_with(self._state, terms) if asked else nothing
 
     def _standard(self, column: Column) -> Column:
         """Return standard scores over the sample; all 0 where it is of one value."""
-        sample = column[self.candidates.sample]
+        sample = column if self._all_known else column[self.candidates.sample]
         spread = float(sample.std()) if len(sample) else 0.0
         if spread < 1e-6:
             return np.zeros_like(column)
