@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from streams.errors import TopicsError, TransientError
 from streams.reachable import require_broker
+from streams.security import client_options
+from streams.settings import Settings
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer
@@ -18,14 +20,14 @@ _PATIENCE_MS = 10_000  # until a broker must have answered
 _POLL_MS = 200
 
 
-def read_all(kafka: str, topic: str) -> Iterator[Any]:
+def read_all(settings: Settings, topic: str) -> Iterator[Any]:
     """Yield the records (kafka-python's) that every partition of ``topic`` holds now.
 
     Raises:
         TopicsError: the topic does not exist.
         TransientError: Kafka does not answer.
     """
-    with _reading(kafka, topic) as consumer:
+    with _reading(settings, topic) as consumer:
         partitions = list(consumer.assignment())
         starts = consumer.beginning_offsets(partitions, timeout_ms=_PATIENCE_MS)
         ends = consumer.end_offsets(partitions, timeout_ms=_PATIENCE_MS)
@@ -40,23 +42,23 @@ def read_all(kafka: str, topic: str) -> Iterator[Any]:
 
 
 @contextmanager
-def follow(kafka: str, topic: str, *, seconds: float) -> Iterator[Iterator[Any]]:
+def follow(settings: Settings, topic: str, *, seconds: float) -> Iterator[Iterator[Any]]:
     """Give an iterator of the records that come to ``topic`` from now on, for ``seconds``.
 
     Raises as ``read_all``.
     """
-    with _reading(kafka, topic) as consumer:
+    with _reading(settings, topic) as consumer:
         consumer.seek_to_end(*consumer.assignment())
         for partition in consumer.assignment():  # "now" is known when this is done
             consumer.position(partition, timeout_ms=_PATIENCE_MS)
         yield _coming(consumer, time.monotonic() + seconds)
 
 
-def end_of(kafka: str, topic: str, partition: int) -> int:
+def end_of(settings: Settings, topic: str, partition: int) -> int:
     """Return the offset that the next record of a partition will get. Raises as ``read_all``."""
     from kafka import TopicPartition
 
-    with _reading(kafka, topic) as consumer:
+    with _reading(settings, topic) as consumer:
         place = TopicPartition(topic, partition)
         return int(consumer.end_offsets([place], timeout_ms=_PATIENCE_MS)[place])
 
@@ -68,14 +70,14 @@ def _coming(consumer: "KafkaConsumer", until: float) -> Iterator[Any]:
 
 
 @contextmanager
-def _reading(kafka: str, topic: str) -> Iterator["KafkaConsumer"]:
+def _reading(settings: Settings, topic: str) -> Iterator["KafkaConsumer"]:
     """Give a consumer that all partitions of ``topic`` are assigned to."""
     from kafka import KafkaConsumer, TopicPartition
     from kafka.errors import KafkaError
 
-    require_broker(kafka)
+    require_broker(settings.kafka)
     consumer = KafkaConsumer(
-        bootstrap_servers=kafka,
+        **client_options(settings),
         group_id=None,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
@@ -89,6 +91,8 @@ def _reading(kafka: str, topic: str) -> Iterator["KafkaConsumer"]:
         consumer.assign(partitions)
         yield consumer
     except KafkaError as error:
-        raise TransientError(f"cannot read {topic} from Kafka at {kafka}: {error}") from error
+        raise TransientError(
+            f"cannot read {topic} from Kafka at {settings.kafka}: {error}"
+        ) from error
     finally:
         consumer.close(autocommit=False, timeout_ms=1_000)

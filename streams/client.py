@@ -66,8 +66,8 @@ class Client:
             settings = Settings(kafka=settings)
         self.settings = settings or Settings.from_env()
         topics = Topics(self.settings.namespace)
-        self._replies = Replies(self.settings.kafka, topics.query_reply, partition=reply_partition)
-        self._sender = Sender(self.settings.kafka, topics)
+        self._replies = Replies(self.settings, topics.query_reply, partition=reply_partition)
+        self._sender = Sender(self.settings, topics)
 
     def remember(
         self,

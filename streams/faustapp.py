@@ -6,8 +6,10 @@ from uuid import uuid4
 
 import faust
 from faust.types import TopicT
+from faust.types.auth import CredentialsT
 from yarl import URL
 
+from streams.security import tls_context
 from streams.settings import Settings
 
 FOREVER = 7 * 86_400.0  # seconds; a worker that overstays max.poll.interval never comes back
@@ -22,6 +24,7 @@ def make_app(settings: Settings) -> faust.App:
     return faust.App(
         name,
         broker=[URL(f"aiokafka://{server}") for server in settings.kafka.split(",")],
+        broker_credentials=_credentials(settings),
         broker_client_id=f"{name}-{settings.instance_id or uuid4().hex[:8]}",
         store=URL("memory://"),
         datadir=Path(tempfile.gettempdir()) / name,  # Faust makes it; nothing is kept there
@@ -46,6 +49,18 @@ def make_app(settings: Settings) -> faust.App:
         producer_acks=-1,
         producer_linger=0.0,
     )
+
+
+def _credentials(settings: Settings) -> CredentialsT | None:
+    context = tls_context(settings)
+    if settings.kafka_user is not None:
+        return faust.SASLCredentials(
+            username=settings.kafka_user,
+            password=settings.kafka_password,
+            mechanism=settings.kafka_mechanism,
+            ssl_context=context,
+        )
+    return None if context is None else faust.SSLCredentials(context)
 
 
 def raw_topic(app: faust.App, name: str) -> TopicT:

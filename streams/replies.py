@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from streams.errors import StreamsError, TopicsError, TransientError
 from streams.events import QueryReply
 from streams.refusal import RefusedError
+from streams.security import client_options
+from streams.settings import Settings
 from streams.wire import decode
 
 if TYPE_CHECKING:
@@ -32,9 +34,9 @@ _PAUSE = 0.5  # seconds between two reads while the broker is away
 class Replies:
     """Replies of one client, thread-safe. The thread starts with the first ``expect``."""
 
-    def __init__(self, kafka: str, topic: str, *, partition: int | None = None) -> None:
+    def __init__(self, settings: Settings, topic: str, *, partition: int | None = None) -> None:
         """Describe the partition; ``None`` draws one, so that many clients spread out."""
-        self._kafka, self.topic, self._partition = kafka, topic, partition
+        self._settings, self.topic, self._partition = settings, topic, partition
         self._waiting: dict[str, Future[QueryReply]] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -56,7 +58,7 @@ class Replies:
             if self._failure is not None:
                 raise StreamsError(f"reading replies ended: {self._failure}") from self._failure
             if self._thread is None or self._partition is None:
-                consumer, self._partition = _at_end(self._kafka, self.topic, self._partition)
+                consumer, self._partition = _at_end(self._settings, self.topic, self._partition)
                 self._thread = threading.Thread(
                     target=self._read, args=(consumer,), name="seedmem-replies", daemon=True
                 )
@@ -121,13 +123,13 @@ class Replies:
             waiting.set_exception(error)
 
 
-def _at_end(kafka: str, topic: str, wanted: int | None) -> tuple["KafkaConsumer", int]:
+def _at_end(settings: Settings, topic: str, wanted: int | None) -> tuple["KafkaConsumer", int]:
     """Return a consumer that stands at the end of a partition of ``topic``, and which one."""
     from kafka import KafkaConsumer, TopicPartition
     from kafka.errors import KafkaError
 
     consumer = KafkaConsumer(
-        bootstrap_servers=kafka,
+        **client_options(settings),
         client_id=f"seedmem-client-{uuid.uuid4().hex[:8]}",
         group_id=None,
         enable_auto_commit=False,
@@ -144,7 +146,9 @@ def _at_end(kafka: str, topic: str, wanted: int | None) -> tuple["KafkaConsumer"
             raise TransientError(f"no end of {topic}[{place.partition}] known after {_CONNECT:g} s")
     except KafkaError as error:
         consumer.close(autocommit=False, timeout_ms=1_000)
-        raise TransientError(f"cannot read replies from Kafka at {kafka}: {error}") from error
+        raise TransientError(
+            f"cannot read replies from Kafka at {settings.kafka}: {error}"
+        ) from error
     except StreamsError:
         consumer.close(autocommit=False, timeout_ms=1_000)
         raise

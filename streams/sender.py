@@ -17,6 +17,8 @@ from streams.events import (
     UserErased,
 )
 from streams.reachable import require_broker
+from streams.security import client_options
+from streams.settings import Settings
 from streams.topics import Topics
 from streams.wire import decode, encode, key_of
 
@@ -32,23 +34,23 @@ _IN_FLIGHT = 5_000  # events of one batch that are sent but not confirmed yet
 class Sender:
     """One producer, thread-safe: ``acks=all``, idempotent, in order for each user."""
 
-    def __init__(self, kafka: str, topics: Topics) -> None:
-        """Connect to the bootstrap servers ``kafka``.
+    def __init__(self, settings: Settings, topics: Topics) -> None:
+        """Connect to the brokers of ``settings``.
 
         Raises:
             TransientError: none of them answers.
         """
-        self._kafka = kafka
+        self._kafka = settings.kafka
         self._topic_of: dict[type[Event], str] = {
             MemoryCreated: topics.memory_created,
             SubjectExtracted: topics.subject_extracted,
             QueryAsked: topics.query,
             MemoryRecalled: topics.memory_recalled,
             UserErased: topics.user_erased,
-        }
-        self._producer = _producer(kafka)
             AdapterRetrain: topics.adapter_retrain,
             AdapterPromoted: topics.adapter_promoted,
+        }
+        self._producer = _producer(settings)
 
     def send(self, event: Event, *, timeout: float = _DELIVERY) -> After:
         """Send one event and return its place once it is confirmed; ``timeout`` in seconds.
@@ -100,14 +102,14 @@ class Sender:
         return TransientError(f"Kafka at {self._kafka} did not confirm the event: {error}")
 
 
-def _producer(kafka: str) -> "KafkaProducer":
+def _producer(settings: Settings) -> "KafkaProducer":
     from kafka import KafkaProducer
     from kafka.errors import KafkaError
 
-    require_broker(kafka)
+    require_broker(settings.kafka)
     try:
         return KafkaProducer(
-            bootstrap_servers=kafka,
+            **client_options(settings),
             acks="all",
             enable_idempotence=True,
             linger_ms=_LINGER_MS,
@@ -118,4 +120,4 @@ def _producer(kafka: str) -> "KafkaProducer":
             allow_auto_create_topics=False,
         )
     except KafkaError as error:
-        raise TransientError(f"no answer from Kafka at {kafka}: {error}") from error
+        raise TransientError(f"no answer from Kafka at {settings.kafka}: {error}") from error

@@ -16,7 +16,7 @@ from streams.errors import ConfigError
 PREFIX = "SEEDMEM_"
 NATIVE_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-Role = Literal["serve", "extract"]
+Role = Literal["serve", "extract", "retrain"]
 Positive = Annotated[int, Meta(gt=0)]
 NotNegative = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(gt=0)]
@@ -27,6 +27,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     kafka: str = "localhost:9092"
     """Bootstrap servers, comma-separated."""
+    kafka_tls: bool = False
+    """Talk TLS to Kafka."""
+    kafka_ca: str | None = None
+    """File of the certificates that vouch for the brokers. Unset: those of the system."""
+    kafka_certificate: str | None = None
+    """File of our certificate and its key, for brokers that ask for one."""
+    kafka_user: str | None = None
+    """Login to Kafka by SASL. Unset: without."""
+    kafka_password: str | None = None
+    """Password of that login."""
+    kafka_mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"] = "SCRAM-SHA-512"
+    """Mechanism of that login. PLAIN shows the password to whoever listens: only with TLS."""
     redis: str = "redis://localhost:6379/0"
     """URL of the Redis server that keeps every user's records."""
     role: Role = "serve"
@@ -64,6 +76,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Queries that one worker answers at a time."""
     deadline: Seconds = 2.0
     """Seconds within which a query without ``deadline_ms`` gets its reply."""
+    retrain_pairs: Positive = 40
+    """Supervision pairs from which on an adapter is learned from them."""
+    retrain_growth: Annotated[float, Meta(gt=0)] = 0.25
+    """Share by which a user's pairs must have grown since the last time to learn anew."""
+    retrain_days: Annotated[float, Meta(gt=0)] = 7.0
+    """Days since a user's last decision from which on ``adapters retrain --due`` asks for one."""
     reply_topics: tuple[str, ...] = ()
     """Reply topics that a query may name, besides the default one."""
     allow_volatile_redis: bool = False

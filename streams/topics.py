@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from streams.errors import TopicsError, TransientError
+from streams.security import client_options
 from streams.settings import Settings
 
 if TYPE_CHECKING:
@@ -131,9 +132,8 @@ def _admin(settings: Settings) -> "Iterator[KafkaAdminClient]":
     from kafka.errors import KafkaError
 
     try:
-        servers = settings.kafka.split(",")
         with KafkaAdminClient(
-            bootstrap_servers=servers, bootstrap_timeout_ms=_CONNECT * 1000
+            **client_options(settings), bootstrap_timeout_ms=_CONNECT * 1000
         ) as admin:
             yield admin
     except KafkaError as error:
@@ -141,5 +141,5 @@ def _admin(settings: Settings) -> "Iterator[KafkaAdminClient]":
             raise TopicsError(f"Kafka at {settings.kafka} refuses: {error}") from error
         raise TransientError(
             f"no answer from Kafka at {settings.kafka} ({error}); is it up, "
-            "and is SEEDMEM_KAFKA right?"
+            "and are SEEDMEM_KAFKA, TLS and login right?"
         ) from error

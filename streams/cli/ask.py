@@ -164,7 +164,7 @@ def _erased(settings: Settings, user: str, timeout: float) -> EraseReceipt:
 
     request_id = uuid.uuid4().hex
     topic = Topics(settings.namespace).erase_receipt
-    with _client(settings) as client, follow(settings.kafka, topic, seconds=timeout) as coming:
+    with _client(settings) as client, follow(settings, topic, seconds=timeout) as coming:
         client.erase(user, request_id=request_id)
         for record in coming:
             receipt = decode(record.value, EraseReceipt)

@@ -30,7 +30,7 @@ def dead_letters(
     from streams.wire import decode
 
     topic = Topics(settings.namespace).dead_letter
-    records = sorted(read_all(settings.kafka, topic), key=lambda record: record.timestamp)
+    records = sorted(read_all(settings, topic), key=lambda record: record.timestamp)
     letters = [decode(record.value, DeadLetter) for record in records[-last:]]
     if json:
         output.as_json(letters)

@@ -84,7 +84,7 @@ def settle(client: Client, life: Life, last: After) -> None:
     settings = client.settings
     asyncio.run(_until_extracted(client, [memory.id for memory in life.memories]))
     topic = Topics(settings.namespace).subject_extracted
-    end = end_of(settings.kafka, topic, last.partition)
+    end = end_of(settings, topic, last.partition)
     subjects = After(topic=topic, partition=last.partition, offset=end - 1)
     for place in (last, subjects) if end else (last,):
         answer = client.ask(USER, "ready?", after=place, deadline_ms=int(_PATIENCE * 1_000))

@@ -70,7 +70,7 @@ def printed(result: subprocess.CompletedProcess[str]) -> Any:
 
 def values(settings: Settings, topic: str) -> list[bytes]:
     name = getattr(Topics(settings.namespace), topic)
-    return [record.value for record in read_all(settings.kafka, name)]
+    return [record.value for record in read_all(settings, name)]
 
 
 def test_topics_are_created_once_and_then_pass_the_check(

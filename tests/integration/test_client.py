@@ -53,7 +53,7 @@ def service(settings: Settings) -> Iterator[Service]:
 
 def events(settings: Settings, topic: str) -> list[bytes]:
     name = getattr(Topics(settings.namespace), topic)
-    return [record.value for record in read_all(settings.kafka, name)]
+    return [record.value for record in read_all(settings, name)]
 
 
 def test_a_remembered_memory_is_on_its_topic_where_the_token_says(
@@ -65,7 +65,7 @@ def test_a_remembered_memory_is_on_its_topic_where_the_token_says(
         metadata={"source": "chat"},
     )  # fmt: skip
 
-    [record] = read_all(settings.kafka, Topics(settings.namespace).memory_created)
+    [record] = read_all(settings, Topics(settings.namespace).memory_created)
     event = decode(record.value, MemoryCreated)
     assert kept.memory_id == "m1"
     assert kept.token == After(topic=record.topic, partition=record.partition, offset=record.offset)

@@ -148,7 +148,7 @@ class Stage:
         plain = Plain()
         found: dict[tuple[str, type], list[Event]] = defaultdict(list)
         for kind, topic in self._topic_of.items():
-            for record in read_all(self.settings.kafka, topic):
+            for record in read_all(self.settings, topic):
                 found[record.key.decode(), kind].append(decode(record.value, kind))
         told: dict[tuple[str, type], list[Event]] = defaultdict(list)
         for event in self.told:

@@ -20,6 +20,12 @@ components: [{hpa}]
 configMapGenerator: [{{name: seedmem, behavior: merge, literals: [SEEDMEM_KAFKA=kafka:9092]}}]
 """
 
+SECRETS = {
+    "SEEDMEM_REDIS": "rediss://:password@redis:6380/0",
+    "SEEDMEM_KAFKA_USER": "seedmem",
+    "SEEDMEM_KAFKA_PASSWORD": "password",
+}
+
 Document = dict[str, Any]
 
 
@@ -79,7 +85,7 @@ def environment(container: Document, documents: list[Document]) -> dict[str, str
         if "configMapRef" in source:
             found |= maps[source["configMapRef"]["name"]]
         else:
-            found["SEEDMEM_REDIS"] = "redis://:password@redis:6379/0"
+            found |= SECRETS
     for variable in container.get("env", ()):
         found[variable["name"]] = variable.get("value", "invented")
     return found

@@ -8,6 +8,7 @@ import yaml
 from k8s_rendered import (
     DIRECTORIES,
     ROOT,
+    SECRETS,
     containers,
     environment,
     of_kind,
@@ -158,7 +159,8 @@ def test_pods_are_closed_in(documents):
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     for container in containers(documents):
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
-        assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
+        written = [mount for mount in container["volumeMounts"] if not mount.get("readOnly")]
+        assert written == [{"name": "tmp", "mountPath": "/tmp"}]
 
 
 def test_no_service_puts_variables_into_pods_that_take_them_for_settings(documents):
@@ -176,14 +178,44 @@ def test_the_network_is_open_where_kafka_and_redis_are(documents):
         assert kafka | {6379, 6380, 53} <= open_ports
 
 
+def test_production_talks_tls_to_kafka_with_a_certificate_that_is_mounted(tmp_path_factory):
+    documents = rendered("overlays/production", tmp_path_factory)
+
+    for pod in workers(documents).values():
+        [container] = pod["containers"]
+        settings = settings_of(container, documents)
+        [mount] = [m for m in container["volumeMounts"] if m["name"] == "kafka-ca"]
+        assert settings.kafka_tls
+        assert settings.kafka_ca == f"{mount['mountPath']}/ca.crt"
+
+
+def test_the_scaler_logs_in_as_the_workers_do(tmp_path_factory):
+    documents = rendered("overlays/production", tmp_path_factory)
+    [scaled] = of_kind(documents, "ScaledObject")
+    [login] = of_kind(documents, "TriggerAuthentication")
+    [trigger] = scaled["spec"]["triggers"]
+    settings = settings_of(next(containers(documents)), documents)
+
+    given = {ref["parameter"]: ref["key"] for ref in login["spec"]["secretTargetRef"]}
+
+    assert trigger["authenticationRef"]["name"] == login["metadata"]["name"]
+    assert settings.kafka_mechanism == "SCRAM-SHA-512"
+    assert trigger["metadata"]["sasl"] == "scram_sha512"
+    assert trigger["metadata"]["tls"] == "enable"
+    assert {given["username"], given["password"]} <= set(SECRETS)
+    assert settings.kafka_ca.endswith(given["ca"])
+
+
 def test_extraction_is_scaled_on_what_its_own_group_has_to_read(tmp_path_factory):
     documents = rendered("overlays/production", tmp_path_factory)
     [scaled] = of_kind(documents, "ScaledObject")
     settings = settings_of(workers(documents)["seedmem-extract"]["containers"][0], documents)
 
+    group = Settings(role=settings.role, namespace=settings.namespace)
+
     [trigger] = scaled["spec"]["triggers"]
 
-    assert trigger["metadata"]["consumerGroup"] == make_app(settings).conf.id
+    assert trigger["metadata"]["consumerGroup"] == make_app(group).conf.id
     assert trigger["metadata"]["topic"] == Topics(settings.namespace).memory_created
     assert trigger["metadata"]["bootstrapServers"] == settings.kafka
     assert scaled["spec"]["scaleTargetRef"]["name"] in workers(documents)

@@ -6,7 +6,7 @@ import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
-from cloudcoil.models.keda.v1alpha1 import ScaledObject
+from cloudcoil.models.keda.v1alpha1 import ScaledObject, TriggerAuthentication
 from k8s_rendered import DIRECTORIES, ROOT, of_kind, program, rendered
 
 from streams.local import tools
@@ -50,13 +50,14 @@ def test_each_manifest_fits_the_schemas_of_kubernetes(name, version, tmp_path_fa
             kubernetes_validate.validate(document, version, strict=True)
 
 
-def test_the_scaled_object_fits_the_model_of_keda(tmp_path_factory):
-    [scaled] = of_kind(rendered("overlays/production", tmp_path_factory), "ScaledObject")
+@pytest.mark.parametrize("model", [ScaledObject, TriggerAuthentication])
+def test_what_is_for_keda_fits_its_model(model, tmp_path_factory):
+    [given] = of_kind(rendered("overlays/production", tmp_path_factory), model.__name__)
 
-    understood = ScaledObject.model_validate(scaled)
+    understood = model.model_validate(given)
 
     # The model leaves out what it does not know.
-    assert understood.model_dump(mode="json", by_alias=True, exclude_unset=True) == scaled
+    assert understood.model_dump(mode="json", by_alias=True, exclude_unset=True) == given
 
 
 def test_each_topic_fits_the_schema_of_strimzi(kafka_topic_schema, tmp_path_factory):
