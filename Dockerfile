@@ -1,4 +1,6 @@
-# The workers, without torch: docker build -t seedmem:0.1.0 .
+# The workers. Two images:
+#   docker build -t seedmem:0.1.0 .                            roles serve and extract, no torch
+#   docker build -t seedmem-retrain:0.1.0 --target retrain .   role retrain, torch for CPUs
 ARG PYTHON=3.12-slim-bookworm
 
 FROM python:${PYTHON} AS build
@@ -24,10 +26,14 @@ COPY streams streams
 RUN uv pip install --python /opt/seedmem/bin/python --no-cache --no-deps --compile-bytecode \
     --build-constraint requirements/build.txt .
 
-FROM python:${PYTHON} AS serve
+FROM build AS build-retrain
+# The version is the locked one; the lock has the hashes of the build for GPUs, 4 GB larger.
+RUN uv pip install --python /opt/seedmem/bin/python --no-cache --torch-backend cpu \
+    --constraint requirements/test.txt torch
+
+FROM python:${PYTHON} AS run
 RUN groupadd --gid 10001 seedmem \
     && useradd --uid 10001 --gid seedmem --no-create-home --home-dir /tmp seedmem
-COPY --from=build /opt/seedmem /opt/seedmem
 ENV PATH=/opt/seedmem/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     ORT_DISABLE_TELEMETRY=1
@@ -36,3 +42,9 @@ WORKDIR /tmp
 EXPOSE 8080
 ENTRYPOINT ["seedmem"]
 CMD ["worker"]
+
+FROM run AS retrain
+COPY --from=build-retrain /opt/seedmem /opt/seedmem
+
+FROM run AS serve
+COPY --from=build /opt/seedmem /opt/seedmem

