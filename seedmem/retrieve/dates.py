@@ -24,7 +24,9 @@ _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleve
 _PHRASE = regex.compile(
     rf"\b(?:{_YEAR}-\d\d-\d\d"
     rf"|{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?|{_MONTH} {_DAY}(?:,? {_YEAR})?|{_MONTH},? {_YEAR}"
-    rf"|(?:in|during|since|last|this|early|late|of|until|by) (?P<bare>{_MONTH})|{_YEAR}"
+    r"|(?:in|during|since|last|this|early|late|of|until|by) "
+    rf"(?P<bare>{_MONTH}(?: {_DAY}(?!\d))?(?:,? {_YEAR})?)"
+    rf"|{_YEAR}"
     rf"|{_COUNT} (?:day|week|month|year)s? ago|(?:last|this) (?:week|month|year)"
     r"|yesterday|today|this morning|last night|the day before yesterday"
     r"|(?:last|this|on) (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
