@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
@@ -31,6 +32,7 @@ logger = logging.getLogger(__name__)
 STARTUP = 60.0  # seconds that Kafka and Redis get to answer before the worker gives up
 SHUTDOWN = 20.0  # seconds from the signal until the process ends, finished or not
 STUCK = 120.0  # seconds without progress, while there is lag, until liveness fails
+FITTING = 1_800.0  # the same for the role retrain, whose events are fits
 CAUGHT_UP = 1_000  # events that a partition may lag behind while the worker is ready
 PING = 1.0  # seconds between two looks at Redis
 
@@ -45,6 +47,8 @@ def run(settings: Settings) -> None:
     """
     configure()
     asyncio.run(Worker(settings).run())
+    logging.shutdown()
+    os._exit(0)  # a thread that still fits an adapter would hold the process; it decides nothing
 
 
 class Worker:
@@ -131,8 +135,9 @@ class Worker:
             await asyncio.sleep(PING)
 
     def _live(self) -> str | None:
-        stuck = self._progress.stuck(STUCK) if self._progress else []
-        return f"no progress for {STUCK:g} s: {', '.join(map(str, stuck))}" if stuck else None
+        patience = FITTING if self._settings.role == "retrain" else STUCK
+        stuck = self._progress.stuck(patience) if self._progress else []
+        return f"no progress for {patience:g} s: {', '.join(map(str, stuck))}" if stuck else None
 
     def _ready(self) -> str | None:
         if self._trouble is not None or self._progress is None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 
 import faust
 from aiokafka.errors import KafkaError
@@ -10,9 +11,19 @@ from faust.types import TP
 
 from seedmem.encode import Encoder
 from seedmem.extract import load_extractor
-from streams.agents import erasure, extraction, memories, pairs, queries, subjects
+from streams.agents import (
+    adapters,
+    erasure,
+    extraction,
+    memories,
+    pairs,
+    queries,
+    retraining,
+    subjects,
+)
 from streams.delivery import Delivery
 from streams.embedding import Embedder
+from streams.errors import MissingToolError
 from streams.intake import Intake
 from streams.outbox import Outbox
 from streams.patience import patiently
@@ -72,7 +83,8 @@ def serve(parts: Parts) -> None:
             store=parts.store,
             users=parts.users,
         )
-    pairs.register(app, topics, settings, delivery, store=parts.store)
+    pairs.register(app, topics, settings, delivery, store=parts.store, outbox=parts.outbox)
+    adapters.register(app, topics, settings, delivery, users=parts.users)
     erasure.register(
         app,
         topics,
@@ -117,4 +129,26 @@ def extract(parts: Parts) -> None:
     )
 
 
-ROLES: dict[str, Callable[[Parts], None]] = {"serve": serve, "extract": extract}
+def retrain(parts: Parts) -> None:
+    """Requests in, adapters that passed the gate out.
+
+    Raises:
+        MissingToolError: torch is not installed.
+    """
+    if find_spec("torch") is None:
+        raise MissingToolError("role retrain needs torch: pip install 'seedmem[learn]'")
+    job = retraining.Retraining(
+        topics=parts.topics,
+        settings=parts.settings,
+        encoder=parts.encoder,
+        store=parts.store,
+        outbox=parts.outbox,
+    )
+    retraining.register(parts.app, parts.delivery, job)
+
+
+ROLES: dict[str, Callable[[Parts], None]] = {
+    "serve": serve,
+    "extract": extract,
+    "retrain": retrain,
+}

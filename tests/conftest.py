@@ -121,6 +121,20 @@ def service(
     worker.kill()
 
 
+@pytest.fixture(scope="module")
+def shared_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Worker]]:
+    """Call it with settings for a worker, not started yet, that the tests of a module share."""
+    made: list[Worker] = []
+
+    def make(settings: Settings) -> Worker:
+        made.append(Worker(settings, tmp_path_factory.mktemp("worker")))
+        return made[-1]
+
+    yield make
+    for worker in made:
+        worker.kill()
+
+
 @pytest.fixture
 def user() -> str:
     """A user id that no other test has."""

@@ -1,4 +1,7 @@
-"""memory-recalled → supervision pair: which memory answered which question."""
+"""memory-recalled → supervision pair: which memory answered which question.
+
+Many new pairs of a user → adapter-retrain.
+"""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -7,29 +10,48 @@ import faust
 
 from streams.agents.vectors import check_text
 from streams.delivery import Delivery, Stream
-from streams.events import MemoryRecalled
+from streams.events import AdapterRetrain, Cause, MemoryRecalled
 from streams.faustapp import raw_topic
 from streams.intake import Received
+from streams.outbox import Outbox
 from streams.records import Pair, encode_pair
 from streams.refusal import Reason, RefusedError
 from streams.settings import Settings
 from streams.store import PAIR, RecordStore, Write, field
+from streams.supervision import cause_of_pairs
 from streams.topics import Topics
-from streams.wire import seconds
+from streams.wire import encode, key_of, seconds
 
 
 def register(
-    app: faust.App, topics: Topics, settings: Settings, delivery: Delivery, *, store: RecordStore
+    app: faust.App,
+    topics: Topics,
+    settings: Settings,
+    delivery: Delivery,
+    *,
+    store: RecordStore,
+    outbox: Outbox,
 ) -> None:
     """Add the agent to ``app``."""
 
     async def keep(recalls: Sequence[Received[MemoryRecalled]]) -> None:
         writes = [_write(received, await _question(received.event, store)) for received in recalls]
         await store.put(writes)
+        user_ids = list(dict.fromkeys(write.user_id for write in writes))
+        found = await store.adapters.supervision(user_ids)
+        for user_id, supervision in zip(user_ids, found, strict=True):
+            if cause := cause_of_pairs(supervision, settings):
+                await request(user_id, supervision.pairs, cause)
+
+    async def request(user_id: str, pairs: int, cause: Cause) -> None:
+        """Ask for a retraining, once: a replay finds the note, or repeats the request's id."""
+        retrain = AdapterRetrain(user_id=user_id, request_id=f"pairs-{pairs}", reason=cause)
+        await outbox.send(topics.adapter_retrain, key=key_of(user_id), value=encode(retrain))
+        await store.adapters.note_request(user_id, pairs)
 
     @app.agent(raw_topic(app, topics.memory_recalled), name="keep_pairs", concurrency=1)
     async def keep_pairs(stream: Stream) -> None:
-        """Make each pair durable, then ack it."""
+        """Make each pair durable, ask for a retraining when there are enough, then ack."""
         await delivery.in_batches(
             stream,
             check,

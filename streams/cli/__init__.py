@@ -5,7 +5,7 @@ import logging
 import typer
 
 from seedmem.errors import SeedmemError
-from streams.cli import ask, demo, eval, files, inspect, output, topics, up, worker
+from streams.cli import adapters, ask, demo, eval, files, inspect, output, topics, up, worker
 from streams.errors import StreamsError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ for command in (inspect.dead_letters, inspect.digest, ask.erase):
     app.command()(command)
 app.add_typer(topics.app, name="topics")
 app.add_typer(files.app, name="import")
+app.add_typer(adapters.app, name="adapters")
 app.add_typer(eval.app, name="eval")
 
 

@@ -54,6 +54,10 @@ class RecordStore:
         self.losses = 0
         """Users that were found with a part of their keys missing."""
 
+    def adapters_of(self, generation: str) -> AdapterStore:
+        """Return the adapters of another generation."""
+        return AdapterStore(self._session, generation)
+
     async def close(self) -> None:
         """Close every connection."""
         await self._session.close()

@@ -27,6 +27,10 @@ COMMANDS = [
     "dead-letters",
     "digest",
     "erase",
+    "adapters list",
+    "adapters show",
+    "adapters rollback",
+    "adapters retrain",
 ]
 HEAVY = ["aiokafka", "faust", "kafka", "numpy", "onnxruntime", "redis", "rich", "spacy", "torch"]
 NOTHING: dict[str, str | None] = {"kafka": None, "redis": None, "namespace": None}
@@ -70,6 +74,8 @@ def test_help_imports_nothing_heavy() -> None:
         ["worker", "--role", "cook"],
         ["recalled", "demo", "m1"],
         ["recalled", "demo", "m1", "--query", "who?", "--request", "r1"],
+        ["adapters", "retrain"],
+        ["adapters", "retrain", "demo", "--due"],
         ["no-such-command"],
     ],
 )
