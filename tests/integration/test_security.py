@@ -1,5 +1,6 @@
 """A Kafka that takes nobody without TLS and a login."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,10 @@ from streams.local.node import KafkaNode, Runtime
 from streams.local.ports import kept_ports
 from streams.local.process import DirectoryLock
 from streams.settings import Settings
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="needs openssl to make a certificate"
+)
 
 LISTENER = """
 listeners=PLAINTEXT://127.0.0.1:{plain},CONTROLLER://127.0.0.1:{controller},OUTSIDE://127.0.0.1:{port}
