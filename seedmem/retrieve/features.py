@@ -14,7 +14,7 @@ from seedmem.retrieve.candidates import Candidates, candidates
 from seedmem.retrieve.context import Column, Context
 from seedmem.retrieve.lexical import Lexical, rows_with
 from seedmem.retrieve.query import Query
-from seedmem.retrieve.question import ASSISTANTS, Question, read
+from seedmem.retrieve.question import ASSISTANTS, Question
 from seedmem.retrieve.visible import admitted, known
 from seedmem.text import Terms, hash_terms, terms
 from seedmem.user import UserState
@@ -54,7 +54,6 @@ _NUMBERS = hash_terms(
     terms("one two three four five six seven eight nine ten several couple few many times")
     + [str(number) for number in range(101)]
 )
-_NOTHING_ASKED = Question(terms=hash_terms([]), speakers=frozenset())
 
 
 class Features:
@@ -79,8 +78,7 @@ class Features:
     @cached_property
     def question(self) -> Question:
         """What the text asks."""
-        text = self._query.text
-        return _NOTHING_ASKED if text is None else read(text, self._state.speakers)
+        return Question(self._query.text or "", self._state.speakers)
 
     @cached_property
     def candidates(self) -> Candidates:

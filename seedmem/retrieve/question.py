@@ -5,7 +5,7 @@ nothing special.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 import regex
 
@@ -14,6 +14,7 @@ from seedmem.text import Terms, hash_terms, is_question, normal, split_speaker, 
 USERS = frozenset({"user", "human"})
 """Roles of whoever owns the memories."""
 ASSISTANTS = frozenset({"assistant", "ai", "bot", "model", "system", "tool"})
+_ROLES = USERS | ASSISTANTS
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _SENTENCE_END = regex.compile(r"[.!?]\s+")
@@ -36,54 +37,64 @@ _PRESENT = regex.compile(
 _PAST = regex.compile(r"\b(?:did|was|were|had|ago|used to|originally|previously|before|first)\b")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, read."""
+    """A question, read as far as it is asked about."""
 
-    terms: Terms
-    """Hashes of its keywords, speakers' names left out."""
-    speakers: frozenset[int]
-    """Codes of the speakers it asks about."""
-    words: str = ""
-    """Its text in normal form; empty if it is a remark, which asks for nothing special."""
-    when: bool = False
-    how_many: bool = False
-    present: float = 0.0
-    """1 if it asks for what holds now, ½ if its tense suggests so."""
+    def __init__(self, text: str, speakers: Sequence[str]) -> None:
+        """Take ``text``, and the names of who speaks in the memories: in normal form, by code."""
+        self._text = split_speaker(text)[1]
+        self._speakers = speakers
 
+    @cached_property
+    def terms(self) -> Terms:
+        """Hashes of its keywords, speakers' names left out."""
+        names = {t for name in self._speakers if name not in _ROLES for t in terms(name)}
+        return hash_terms(term for term in terms(self._text) if term not in names)
 
-def read(text: str, speakers: Sequence[str]) -> Question:
-    """Return what ``text`` asks, where ``speakers`` are names in normal form, by code."""
-    words = split_speaker(text)[1]
-    folded = normal(words).replace("’", "'")
-    last = _SENTENCE_END.split(folded)[-1]
-    asks = is_question(words)
-    names = {t for name in speakers if name not in USERS | ASSISTANTS for t in terms(name)}
-    return Question(
-        terms=hash_terms(term for term in terms(words) if term not in names),
-        speakers=_asked_about(folded, speakers),
-        words=folded if asks else "",
-        when=asks and _WHEN.search(last) is not None,
-        how_many=asks and _HOW_MANY.search(last) is not None,
-        present=_present(last) if asks else 0.0,
-    )
+    @cached_property
+    def speakers(self) -> frozenset[int]:
+        """Codes of the speakers it asks about."""
+        said = frozenset(_WORD.findall(self._folded))
+        meant = self._meant_roles()
+        return frozenset(
+            code
+            for code, name in enumerate(self._speakers)
+            if (name in meant if name in _ROLES else not said.isdisjoint(_WORD.findall(name)))
+        )
 
+    @cached_property
+    def words(self) -> str:
+        """Its text in normal form; empty if it is a remark, which asks for nothing special."""
+        return self._folded if is_question(self._text) else ""
 
-def _asked_about(folded: str, speakers: Sequence[str]) -> frozenset[int]:
-    said = frozenset(_WORD.findall(folded))
-    if _TOLD_BY_ASSISTANT.search(folded):
-        meant = ASSISTANTS
-    else:
-        meant = USERS if _FIRST_PERSON.search(folded) else frozenset()
-    roles = USERS | ASSISTANTS
-    return frozenset(
-        code
-        for code, name in enumerate(speakers)
-        if (name in meant if name in roles else not said.isdisjoint(_WORD.findall(name)))
-    )
+    @property
+    def when(self) -> bool:
+        """Whether it asks for a time."""
+        return _WHEN.search(self._last) is not None
 
+    @property
+    def how_many(self) -> bool:
+        """Whether it asks for a number."""
+        return _HOW_MANY.search(self._last) is not None
 
-def _present(sentence: str) -> float:
-    if _NOW.search(sentence):
-        return 1.0
-    return 0.5 if _PRESENT.search(sentence) and not _PAST.search(sentence) else 0.0
+    @property
+    def present(self) -> float:
+        """1 if it asks for what holds now, ½ if its tense suggests so, else 0."""
+        if _NOW.search(self._last):
+            return 1.0
+        return 0.5 if _PRESENT.search(self._last) and not _PAST.search(self._last) else 0.0
+
+    @cached_property
+    def _folded(self) -> str:
+        return normal(self._text).replace("’", "'")
+
+    @cached_property
+    def _last(self) -> str:
+        """The last sentence of a question."""
+        last: str = _SENTENCE_END.split(self.words)[-1]
+        return last
+
+    def _meant_roles(self) -> frozenset[str]:
+        if _TOLD_BY_ASSISTANT.search(self._folded):
+            return ASSISTANTS
+        return USERS if _FIRST_PERSON.search(self._folded) else frozenset()

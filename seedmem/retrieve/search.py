@@ -43,11 +43,11 @@ def retrieve(
 
 
 def _hit(state: UserState, row: int, ranking: Ranking) -> Hit:
-    memory = state.memory(row)
+    words = state.words(row)
     parts = {name: float(column[row]) for name, column in ranking.shares.items()}
     return Hit(
-        memory_id=memory.memory_id,
-        text=memory.text,
+        memory_id=words.memory_id,
+        text=words.text,
         score=math.fsum(parts.values()),
         tier=max(parts, key=parts.__getitem__, default="none"),
         parts=parts,
