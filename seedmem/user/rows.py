@@ -33,8 +33,8 @@ _LABEL_BYTES = 200  # of one entry of metadata without its characters
 _NO_METADATA: Mapping[str, str] = {}  # one for all
 
 
-class _Words(NamedTuple):
-    """What no column can hold."""
+class Words(NamedTuple):
+    """What no column of a memory can hold."""
 
     memory_id: str
     text: str
@@ -52,7 +52,7 @@ class Rows:
         self.sessions: dict[str | None, int] = {}  # id → code
         self.speakers: dict[str, int] = {}  # normal name → code
         self._words_nbytes = 0
-        self._words: list[_Words | None] = []
+        self._words: list[Words | None] = []
         self._by_sequence: NDArray[np.int64] | None = None  # rows in order; None: sort again
         self._vectors: Matrix = np.zeros((0, dim), dtype=np.float32)
         self._columns: dict[str, NDArray[Any]] = {
@@ -80,7 +80,7 @@ class Rows:
         Raises:
             KeyError: no memory is there.
         """
-        words, created_at = self._at(row), float(self["created_at"][row])
+        words, created_at = self.words(row), float(self["created_at"][row])
         return Memory(
             **words._asdict(),
             vector=self._vectors[row].copy(),
@@ -89,13 +89,16 @@ class Rows:
             created_at=None if np.isnan(created_at) else created_at,
         )
 
-    def memory_id(self, row: int) -> str:
-        """Return the memory id of a live row.
+    def words(self, row: int) -> Words:
+        """Return what no column holds of a live row.
 
         Raises:
             KeyError: no memory is there.
         """
-        return self._at(row).memory_id
+        words = self._words[row] if 0 <= row < self.count else None
+        if words is None:
+            raise KeyError(f"row {row} holds no memory; rows change when a record is applied")
+        return words
 
     def rows_of(self, sequences: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the live row of each write's number, -1 where its memory is gone."""
@@ -121,7 +124,7 @@ class Rows:
         if end > len(self._vectors):
             self._resize(max(end, int(end * _GROWTH) if first else end, 4))
         words = [
-            _Words(m.memory_id, m.text, m.session_id, m.role, m.metadata or _NO_METADATA)
+            Words(m.memory_id, m.text, m.session_id, m.role, m.metadata or _NO_METADATA)
             for m in memories
         ]
         self._words += words
@@ -136,7 +139,7 @@ class Rows:
     def remove(self, row: int) -> None:
         """Wipe a live row."""
         self._by_sequence = None
-        self._words_nbytes -= _nbytes(self._at(row))
+        self._words_nbytes -= _nbytes(self.words(row))
         self._words[row] = None
         self._vectors[row] = 0.0
         for name, (_, empty) in _EMPTY.items():
@@ -182,12 +185,6 @@ class Rows:
         self._columns[column] = np.where(old < 0, old, np.searchsorted(used, old)).astype(np.int32)
         return {names[code]: new for new, code in enumerate(used.tolist())}
 
-    def _at(self, row: int) -> _Words:
-        words = self._words[row] if 0 <= row < self.count else None
-        if words is None:
-            raise KeyError(f"row {row} holds no memory; rows change when a record is applied")
-        return words
-
     def _resize(self, capacity: int) -> None:
         grown = np.zeros((capacity, self._vectors.shape[1]), dtype=np.float32)
         grown[: self.count] = self.vectors
@@ -198,7 +195,7 @@ class Rows:
             self._columns[name] = column
 
 
-def _nbytes(words: _Words) -> int:
+def _nbytes(words: Words) -> int:
     labels = sum(_LABEL_BYTES + len(k) + len(v) for k, v in words.metadata.items())
     return _OBJECT_BYTES + words.text.__sizeof__() + labels
 

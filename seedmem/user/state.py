@@ -15,7 +15,7 @@ from seedmem.text import Terms, hash_terms, terms
 from seedmem.user.dense import Dense
 from seedmem.user.keyword import Keyword
 from seedmem.user.order import SessionOrder
-from seedmem.user.rows import Rows
+from seedmem.user.rows import Rows, Words
 from seedmem.user.subjects import Subjects
 from seedmem.vectors import Matrix, Vector, VectorSpace
 
@@ -115,12 +115,12 @@ class UserState:
         return self._order.next
 
     def memory(self, row: int) -> Memory:
-        """Return the memory of a live row.
-
-        Raises:
-            KeyError: no memory is there.
-        """
+        """Return the memory of a live row. Raises ``KeyError`` where none is."""
         return self._table.memory(row)
+
+    def words(self, row: int) -> Words:
+        """Return the id, text and labels of a live row; cheaper than its memory."""
+        return self._table.words(row)
 
     def row_of(self, memory_id: str) -> int | None:
         """Return the row of a live memory."""
@@ -128,7 +128,7 @@ class UserState:
 
     def subjects_of(self, row: int) -> NDArray[np.int32]:
         """Return the indices of the subject nodes that link a live row."""
-        return self.subjects.of_memory(self._table.memory_id(row))
+        return self.subjects.of_memory(self._table.words(row).memory_id)
 
     def best_subject_scores(self, query: Vector, n: int) -> NDArray[np.float32]:
         """Return (rows,): max cos(query, s) over a row's subjects s in the top ``n``; 0 if none."""
