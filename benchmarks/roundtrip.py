@@ -1,5 +1,7 @@
 """Over Kafka: a question and its reply, against an agent that only echoes; idle and in a flood."""
 
+import time
+
 from benchmarks import flood
 from benchmarks.bench import Bench
 from benchmarks.data import vectors
@@ -10,6 +12,7 @@ from benchmarks.timing import Latency, took
 
 SEEDMEM, ECHO = "seedmem", "bare Faust echo"
 _WARM = 50  # questions before the first that is timed
+_PATIENCE = 300.0  # seconds until a flood must have been taken in
 _BETWEEN = 10  # questions between two looks at how far the flood is
 _DEADLINE = 30_000  # ms of one question: a late answer is a figure too
 
@@ -57,14 +60,20 @@ def _flooded(side: Side, bench: Bench) -> Latency:
     """Ask for as long as memories come in, from the first that has taken effect on."""
     asker, times = _Asker(bench), list[float]()
     made = flood.events(bench.talk, bench.sizes.flood, dim=DIM, tag="flood")
-    before = side.taken_in
+    before, until = side.taken_in, time.monotonic() + _PATIENCE
     with flood.producing(side.settings.kafka, side.topic, made):
-        while side.taken_in == before:
+        while side.taken_in == before and _in_time(until):
             asker.ask(side, 0)
-        while side.taken_in < before + len(made):
+        while side.taken_in < before + len(made) and _in_time(until):
             first = len(times)
             times += [took(asker.ask, side, number) for number in range(first, first + _BETWEEN)]
     return Latency.of(times)
+
+
+def _in_time(until: float) -> bool:
+    if time.monotonic() > until:
+        raise TimeoutError(f"the flood was not taken in within {_PATIENCE:g} s")
+    return True
 
 
 def _result(bench: Bench, idle: dict[str, Latency], flooded: dict[str, Latency]) -> Result:
