@@ -17,7 +17,7 @@ from streams.wire import decode
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-STORY = story(seed=11)
+STORY = story(seed=11, events=2_000)
 NAMES = user_names(200)
 LEAVES_IN = 25.0  # seconds; k8s kills after 30
 
@@ -89,7 +89,7 @@ def test_f08_sigterm_under_load_leaves_in_time_and_every_accepted_query_has_a_re
     until(lambda: everything <= {reply.request_id for reply in replies(stage)})
     showed(
         left_after_s=seconds, queries=len(everything), accepted=len(accepted),
-        replies=len(replies(stage)), read_by_its_successor=not_applied,
+        replies=len(replies(stage)), left_to_its_successor=not_applied,
     )  # fmt: skip
 
 

@@ -70,11 +70,30 @@ class Stage:
 
         ``rate`` is in events a second; 0: as fast as can be.
         """
-        producer = KafkaProducer(
+        self._play(self._producer(), events, rate)
+
+    @contextmanager
+    def playing(self, events: Sequence[Event], *, rate: float) -> Iterator[threading.Event]:
+        """Play ``events`` beside the block; the event given is set when all are produced."""
+        done, producer = threading.Event(), self._producer()
+
+        def run() -> None:
+            self._play(producer, events, rate)
+            done.set()
+
+        with ThreadPoolExecutor(1) as pool:
+            playing = pool.submit(run)
+            yield done
+            playing.result()
+
+    def _producer(self) -> KafkaProducer:
+        return KafkaProducer(
             bootstrap_servers=self.settings.kafka, acks="all", linger_ms=5,
             delivery_timeout_ms=int(1000 * OUTAGE), request_timeout_ms=5_000,
             max_block_ms=int(1000 * OUTAGE),
         )  # fmt: skip
+
+    def _play(self, producer: KafkaProducer, events: Sequence[Event], rate: float) -> None:
         started, sent = time.monotonic(), []
         try:
             for number, event in enumerate(events):
@@ -87,20 +106,6 @@ class Stage:
         finally:
             producer.close(timeout=5)
         self.told += events
-
-    @contextmanager
-    def playing(self, events: Sequence[Event], *, rate: float) -> Iterator[threading.Event]:
-        """Play ``events`` beside the block; the event given is set when all are produced."""
-        done = threading.Event()
-
-        def run() -> None:
-            self.play(events, rate=rate)
-            done.set()
-
-        with ThreadPoolExecutor(1) as pool:
-            playing = pool.submit(run)
-            yield done
-            playing.result()
 
     def settle(self, *, timeout: float = PATIENCE) -> float:
         """Wait until the group has committed all events, and return how long that took, in s."""
