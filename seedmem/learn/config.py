@@ -37,8 +37,9 @@ class FitConfig:
     """Pairs per step."""
     epochs: int = 200
     """Most epochs."""
-    patience: int = 10
-    """Epochs without a better held-out loss before a member stops."""
+    patience: int | None = 10
+    """Epochs without a better held-out loss before a member stops, and goes back to the best.
+    None holds nothing out and runs all epochs."""
     seed: int = 0
     threads: int = 1
     """Most threads that torch may use."""
@@ -47,5 +48,6 @@ class FitConfig:
 PUBLISHED = FitConfig(members=1, alpha=0.3, negatives="batch", batch=64)
 """The published recipe, to compare with: one model, held out once."""
 
-LABEL_FREE = FitConfig(members=1, recovery_weight=0.1, batch=64)
-"""For pseudo-queries, of which a user has thousands."""
+LABEL_FREE = FitConfig(members=1, learning_rate=2e-3, batch=128, epochs=20, patience=None)
+"""For pseudo-queries, of which a user has thousands. What it shall learn is how these very
+memories are put, so holding some out to stop early costs more than it saves."""

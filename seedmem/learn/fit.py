@@ -29,11 +29,11 @@ class Fitted:
     questions: int
     """Questions given."""
     epochs: tuple[int, ...]
-    """Of each member, epochs until its best held-out loss; 0: none beat the start, f(q) = q."""
+    """That each member was trained for, up to its best; 0: none beat the start, f(q) = q."""
     loss_before: float
-    """Of f(q) = q on the held-out parts, mean over members, nats."""
+    """Of f(q) = q on the held-out parts (on everything, if none are), mean over members, nats."""
     loss_after: float
-    """Of the members on their held-out parts, nats; never above ``loss_before``."""
+    """The same of the members; where parts are held out, never above ``loss_before``."""
 
 
 def fit(
@@ -49,8 +49,7 @@ def fit(
         AdapterError: the fit ended in weights that are not finite.
     """
     config = config or FitConfig()
-    fold = folds(examples.golds, count=max(config.members, _FEWEST_FOLDS), seed=config.seed)
-    parts = [apart(examples.golds, fold, member) for member in range(config.members)]
+    parts = _parts(examples, config)
     if not all(training.size and held_out.size for training, held_out in parts):
         raise SupervisionError(f"{len(examples)} questions, too few to hold some out from the rest")
     with _threads(config.threads):
@@ -68,6 +67,15 @@ def fit(
         loss_before=float(np.mean([member.loss_before for member in members])),
         loss_after=float(np.mean([member.loss_after for member in members])),
     )
+
+
+def _parts(examples: Examples, config: FitConfig) -> list[tuple[Rows, Rows]]:
+    """Return, for each member, the questions that train it and those that stop it."""
+    if config.patience is None:
+        everything = np.arange(len(examples))
+        return [(everything, everything)] * config.members
+    fold = folds(examples.golds, count=max(config.members, _FEWEST_FOLDS), seed=config.seed)
+    return [apart(examples.golds, fold, member) for member in range(config.members)]
 
 
 class _Member:
@@ -95,6 +103,15 @@ class _Member:
     def train(self, training: Rows, held_out: Rows) -> None:
         """Train until ``held_out`` gains no more, then go back to the best epoch."""
         self.loss_before = self.loss_after = self.held_out_loss(held_out)
+        if self.config.patience is None:
+            for _ in range(self.config.epochs):
+                self.train_epoch(training)
+            self.epoch = self.config.epochs
+            self.loss_after = self.held_out_loss(held_out)
+        else:
+            self.train_to_the_best(training, held_out, self.config.patience)
+
+    def train_to_the_best(self, training: Rows, held_out: Rows, patience: int) -> None:
         best = copy.deepcopy(self.model.state_dict())
         for epoch in range(1, self.config.epochs + 1):
             self.train_epoch(training)
@@ -102,7 +119,7 @@ class _Member:
             if loss < self.loss_after:
                 self.epoch, self.loss_after = epoch, loss
                 best = copy.deepcopy(self.model.state_dict())
-            elif epoch - self.epoch >= self.config.patience:
+            elif epoch - self.epoch >= patience:
                 break
         self.model.load_state_dict(best)
 

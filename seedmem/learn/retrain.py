@@ -16,7 +16,7 @@ Rank = Callable[[Adapter, Rows], Ranks]
 """Ranks of the best golds of the questions at these positions, by the score that serving uses."""
 
 _OUTER_FOLDS = 4
-_PSEUDO_FOLDS = 5  # pseudo-queries are many: one fold is enough to judge by
+_PSEUDO_PARTS = 5  # one of which is enough to judge by: pseudo-queries are many
 _PROBES = 200  # memories that are asked for in their own words
 _TIE = 1e-5  # cosines this near are the rounding of one
 
@@ -88,11 +88,12 @@ def introduce(
 ) -> Retrained:
     """Return a first adapter, fitted to pseudo-queries without any label, and the gate's decision.
 
-    A fifth of the pseudo-queries, about memories that no other is about, is held out of the
-    fit and judged against the identity. Arguments and errors as in ``retrain``.
+    A fifth of the pseudo-queries is held out of the fit and judged against the identity. The
+    memories that answer them are known when it serves, so they may answer others in the fit.
+    Arguments and errors as in ``retrain``.
     """
-    fold = folds(pseudo.golds, count=_PSEUDO_FOLDS, seed=fit_config.seed)
-    training, held_out = apart(pseudo.golds, fold, 0)
+    shuffled = np.random.default_rng(fit_config.seed).permutation(len(pseudo))
+    held_out, training = np.split(shuffled, [len(pseudo) // _PSEUDO_PARTS])
     candidate = fit(pseudo.take(training), corpus, version=version, config=fit_config).adapter
     identity = Adapter.identity(corpus.space)
     decision = judge(
