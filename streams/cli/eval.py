@@ -12,9 +12,10 @@ from typer.core import TyperGroup
 from streams.cli import evaluation, output
 
 if TYPE_CHECKING:
+    from seedmem.evaluate.cache import EmbeddingCache
     from seedmem.evaluate.corpus import Corpus
     from seedmem.evaluate.learned import Learned
-    from seedmem.evaluate.run import Asked
+    from seedmem.evaluate.run import Fitted
     from seedmem.retrieve import Weights
 
 CACHE = Path("~/.cache/seedmem")
@@ -69,6 +70,9 @@ def run(
     chart: Annotated[Path | None, typer.Option(help="Draw a chart here: .png or .svg.")] = None,
     users: Annotated[bool, typer.Option("--users", help="Print each user too.")] = False,
     mode: Annotated[str, typer.Option(help="lookup or association.")] = "lookup",
+    adapters: Annotated[
+        bool, typer.Option("--adapters", help="Fit and try query adapters too; takes minutes.")
+    ] = False,
     extract: Extract = False,
     threads: Threads = 2,
     cache: Cache = CACHE,
@@ -82,22 +86,31 @@ def run(
     Example: seedmem eval locomo.jsonl --json run.json
     """
     from seedmem.evaluate import report
-    from seedmem.evaluate.methods import FULL
+    from seedmem.evaluate.adapters import adapter_rows
+    from seedmem.evaluate.methods import FULL, LEARNED
+    from seedmem.evaluate.run import ask_all
 
     chosen = _methods(method, baseline)
     served = _weights(weights)
     corpora = _corpora(files, encoder, extract=extract, threads=threads, cache=cache, mode=mode)
-    asked, seen = _asked(corpora, chosen, served)
-    rows = report.rows(asked, seen, baseline=baseline)
+    held_out = _held_out(corpora, served) if adapters or LEARNED & set(chosen) else {}
+    asked = ask_all(corpora, chosen, held_out, served, clock=time.perf_counter, track=_asking)
+    rows = report.rows(asked, served.fitted_on, baseline=baseline)
     confidence = report.abstention(asked, method=FULL)
     evaluation.show(rows, confidence, users=users)
+    adapted = []
+    if adapters:
+        with _encoder(encoder, threads=threads, cache=cache) as kept:
+            adapted = adapter_rows(corpora, kept, held_out, served, track=_fitting)
+        evaluation.show_adapters(adapted)
     if chart is not None:
         from seedmem.evaluate.chart import draw
 
         draw(rows, chart)
     if json_file is not None:
         content = {"encoder": encoder, "fitted_on": served.fitted_on, "results": rows}
-        content |= {"abstention": confidence, "questions": report.questions(asked)}
+        content |= {"adapters": adapted, "abstention": confidence}
+        content |= {"questions": report.questions(asked)}
         json_file.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
         output.step(f"wrote {json_file}")
 
@@ -154,9 +167,7 @@ def _weights(file: Path | None) -> "Weights":
 def _corpora(
     files: Sequence[Path], encoder: str, *, extract: bool, threads: int, cache: Path, mode: Any
 ) -> "list[Corpus]":
-    from seedmem.encode import load_encoder
     from seedmem.errors import DataError
-    from seedmem.evaluate.cache import EmbeddingCache
     from seedmem.evaluate.corpus import corpora
     from seedmem.evaluate.sources import read, with_subjects
 
@@ -166,26 +177,25 @@ def _corpora(
 
         extractor = load_extractor()
         sources = {name: with_subjects(items, extractor) for name, items in sources.items()}
-    loaded = load_encoder(encoder, threads=threads)
-    kept = EmbeddingCache(loaded, cache.expanduser() / "embeddings.sqlite", _encoding)
-    with kept:
+    with _encoder(encoder, threads=threads, cache=cache) as kept:
         made = corpora(sources, kept, mode=mode)
     if not made:
         raise DataError(f"no questions in {', '.join(str(file) for file in files)}")
     return made
 
 
-def _asked(
-    corpora: "list[Corpus]", methods: dict[str, Any], served: "Weights"
-) -> "tuple[list[Asked], list[str]]":
-    """Return the answers, and which data sets the weights had seen: there each user is left out."""
-    from seedmem.evaluate.methods import LEARNED
-    from seedmem.evaluate.run import ask_all
+def _encoder(name: str, *, threads: int, cache: Path) -> "EmbeddingCache":
+    from seedmem.encode import load_encoder
+    from seedmem.evaluate.cache import EmbeddingCache
 
-    known = [c for c in corpora if c.name in served.fitted_on] if LEARNED & set(methods) else []
-    held_out = _learn(known).held_out if known else {}
-    asked = ask_all(corpora, methods, held_out, served, clock=time.perf_counter, track=_asking)
-    return asked, [corpus.name for corpus in known]
+    loaded = load_encoder(name, threads=threads)
+    return EmbeddingCache(loaded, cache.expanduser() / "embeddings.sqlite", _encoding)
+
+
+def _held_out(corpora: "list[Corpus]", served: "Weights") -> "Fitted":
+    """Return, for the users that ``served`` has seen, weights that have not."""
+    known = [corpus for corpus in corpora if corpus.name in served.fitted_on]
+    return _learn(known).held_out if known else {}
 
 
 def _learn(corpora: "list[Corpus]", command: str = "") -> "Learned":
@@ -201,3 +211,7 @@ def _encoding(batches: Iterable[int]) -> Iterable[int]:
 
 def _asking(users: Sequence[Any]) -> Iterable[Any]:
     return output.tracked(users, label="asking", total=len(users))
+
+
+def _fitting(users: Sequence[Any]) -> Iterable[Any]:
+    return output.tracked(users, label="fitting adapters", total=len(users))

@@ -38,6 +38,17 @@ def show(rows: Sequence[Row], confidence: Sequence[Row], *, users: bool) -> None
         )
 
 
+def show_adapters(rows: Sequence[Row]) -> None:
+    """Print the rows of ``seedmem.evaluate.adapters``, each against its score without one."""
+    columns = ["method", "split", "n ", "R@1 ", "R@5 ", "R@10 ", "MRR "]
+    columns += ["ΔR@1 [95 %] ", "ΔR@10 [95 %] ", "ΔMRR [95 %] "]
+    shown = [row for row in rows if row["n"]]
+    for data, stratum in dict.fromkeys((row["data"], row["stratum"]) for row in shown):
+        own = [r for r in shown if (r["data"], r["stratum"]) == (data, stratum)]
+        title = f"{data}: {stratum}, each against the same score without adapter"
+        output.table(columns, map(_adapter_line, own), title=title)
+
+
 def show_changes(found: Sequence[Row], *, questions: int) -> None:
     """Print what ``report.compare`` found, and some of the questions whose best rank moved."""
     columns = ["data", "method", "n ", "metric", "from ", "to ", "delta ", "95 % ", "won/lost "]
@@ -56,6 +67,12 @@ def _line(row: Row) -> list[object]:
         ten = against["recall@10"]
         compared = [_interval(against["recall@1"]), _interval(ten), f"{ten['won']}/{ten['lost']}"]
     return [row["method"], row["split"], row["n"], *(row[name] for name in names), *compared]
+
+
+def _adapter_line(row: Row) -> list[object]:
+    metrics = (row[name] for name in ("recall@1", "recall@5", "recall@10", "mrr"))
+    compared = (_interval(row["vs"][name]) for name in ("recall@1", "recall@10", "mrr"))
+    return [row["method"], row["split"], row["n"], *metrics, *compared]
 
 
 def _difference_lines(row: Row) -> Iterable[list[object]]:
