@@ -16,7 +16,7 @@ from seedmem.retrieve.lexical import Lexical, rows_with
 from seedmem.retrieve.query import Query
 from seedmem.retrieve.question import ASSISTANTS, Question
 from seedmem.retrieve.visible import admitted, known
-from seedmem.text import Terms, hash_terms, terms
+from seedmem.text import hash_terms, terms
 from seedmem.user import UserState
 from seedmem.vectors import Vector
 
@@ -34,7 +34,6 @@ FEATURES = (
     "short_question",
     "date",
     "when",
-    "how_many",
     "current",
 )
 
@@ -49,10 +48,6 @@ _TIMES = hash_terms(
         " february march april june july august september october november december summer winter"
         " spring fall"
     )
-)
-_NUMBERS = hash_terms(
-    terms("one two three four five six seven eight nine ten several couple few many times")
-    + [str(number) for number in range(101)]
 )
 
 
@@ -173,12 +168,8 @@ class Features:
     @property
     def when(self) -> Column:
         """Whether the memory has a word of time, if the question asks when."""
-        return self._with(_TIMES, asked=self.question.when)
-
-    @property
-    def how_many(self) -> Column:
-        """Whether the memory has a number, if the question asks for one."""
-        return self._with(_NUMBERS, asked=self.question.how_many)
+        nothing = np.zeros(self._state.rows, dtype=np.float32)
+        return rows_with(self._state, _TIMES) if self.question.when else nothing
 
     @property
     def current(self) -> Column:
@@ -213,10 +204,6 @@ class Features:
         meant = np.zeros(len(self._state.speakers) + 1, dtype=np.float32)  # code -1: nobody
         meant[list(codes)] = 1.0
         return meant[self._state.speaker]
-
-    def _with(self, terms: Terms, *, asked: bool) -> Column:
-        nothing = np.zeros(self._state.rows, dtype=np.float32)
-        return rows_with(self._state, terms) if asked else nothing
 
     def _standard(self, column: Column) -> Column:
         """Return standard scores over the sample; all 0 where it is of one value."""

@@ -1,4 +1,4 @@
-"""What a question's own words ask for: keywords, whose memory, a time, a number, the present.
+"""What a question's own words ask for: keywords, whose memory, a time, the present.
 
 The patterns know English. A question in another language has its keywords, and asks for
 nothing special.
@@ -26,7 +26,6 @@ _TOLD_BY_ASSISTANT = regex.compile(
 _WHEN = regex.compile(
     r"^\W*(?:since )?when\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow long\b"
 )
-_HOW_MANY = regex.compile(r"\bhow (?:many|much|long|old|often)\b")
 _NOW = regex.compile(
     r"\b(?:now|nowadays|currently|current|these days|at the moment|at present|today|still|latest|"
     r"newest|most recent|most recently)\b"
@@ -71,11 +70,6 @@ class Question:
     def when(self) -> bool:
         """Whether it asks for a time."""
         return _WHEN.search(self._last) is not None
-
-    @property
-    def how_many(self) -> bool:
-        """Whether it asks for a number."""
-        return _HOW_MANY.search(self._last) is not None
 
     @property
     def present(self) -> float:

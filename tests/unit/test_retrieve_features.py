@@ -179,12 +179,11 @@ def test_only_short_questions_count_as_such():
     assert (column(state, "short_question", "x") > 0).tolist() == [True, False, False]
 
 
-def test_when_wants_a_word_of_time_and_how_many_a_number():
+def test_a_question_when_wants_a_word_of_time():
     state = talk(["We left yesterday.", "We have three dogs.", "Fine."])
 
     assert column(state, "when", "When did they leave?").tolist() == [1, 0, 0]
     assert column(state, "when", "I wonder when they left.").tolist() == [0, 0, 0]
-    assert column(state, "how_many", "How many dogs?").tolist() == [0, 1, 0]
 
 
 def test_of_two_facts_that_contradict_the_newer_is_current():
