@@ -1,9 +1,10 @@
-"""A whole service on this machine: Kafka, Redis and two workers, started and stopped together."""
+"""A whole service on this machine: Kafka, Redis and workers, started and stopped together."""
 
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
@@ -18,12 +19,15 @@ from streams.settings import Role, Settings
 
 _COMMAND = (sys.executable, "-m", "streams.cli", "worker")
 
-ROLES: tuple[Role, ...] = ("serve", "extract")
-
 _READY = 120.0  # seconds; a worker loads its encoder first, and the machine may be busy
 _STOP = 25.0  # seconds; what a worker may take to finish what it has in hand
 
 Progress = Callable[[str], None]
+
+
+def can_learn() -> bool:
+    """Return whether torch is installed, so that a retrain worker can run here."""
+    return find_spec("torch") is not None
 
 
 class StoppedError(BaseException):
@@ -31,19 +35,21 @@ class StoppedError(BaseException):
 
 
 class Workers:
-    """The worker processes of a service."""
+    """The worker processes of a service, one for each role."""
 
-    def __init__(self, data: Path, settings: Settings) -> None:
+    def __init__(self, data: Path, settings: Settings, *, learns: bool) -> None:
+        roles: tuple[Role, ...] = ("serve", "extract", *(("retrain",) if learns else ()))
         self._lock = DirectoryLock(data)
         self._data, self._settings = data, settings
         self._processes = {
-            role: ServerProcess(f"worker {role}", data / f"{role}.log") for role in ROLES
+            role: ServerProcess(f"worker {role}", data / f"{role}.log") for role in roles
         }
 
     def start(self, progress: Progress) -> None:
         """Start them all and return when each is ready. Raises ``StartError``."""
         lock = self._lock.take()
-        ports = dict(zip(ROLES, kept_ports(self._data / "ports", len(ROLES)), strict=True))
+        free = kept_ports(self._data / "ports", len(self._processes))
+        ports = dict(zip(self._processes, free, strict=True))
         progress("starting the workers")
         for role, process in self._processes.items():
             own = msgspec.structs.replace(self._settings, role=role, health_port=ports[role])
@@ -69,9 +75,12 @@ class Workers:
 
 @contextmanager
 def running(
-    data: Path, settings: Settings, progress: Progress
+    data: Path, settings: Settings, progress: Progress, *, learns: bool
 ) -> Iterator[tuple[Settings, Workers]]:
     """Run a service in ``data`` while the block runs, with ``settings`` for all but its addresses.
+
+    Args:
+        learns: whether a retrain worker runs, which needs torch.
 
     Raises:
         MissingToolError, StartError: a part cannot be started; those before it are stopped.
@@ -82,7 +91,7 @@ def running(
         redis = stack.enter_context(LocalRedis(data / "redis", progress=progress))
         settings = msgspec.structs.replace(settings, kafka=kafka.bootstrap, redis=redis.url)
         topics.create(settings)
-        workers = Workers(data / "workers", settings)
+        workers = Workers(data / "workers", settings, learns=learns)
         stack.callback(workers.stop)
         workers.start(progress)
         yield settings, workers

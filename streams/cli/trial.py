@@ -1,4 +1,4 @@
-"""What the demo does: remember a life, wait until it is searchable, ask, count what is found."""
+"""What the demo does: remember a life, wait, ask, count what is found, and learn from it."""
 
 import asyncio
 import time
@@ -12,13 +12,15 @@ from seedmem.encode import Encoder, load_encoder
 from seedmem.evaluate.datasets import MemoryItem, QueryItem, parse_lines
 from seedmem.text import hash_terms, terms
 from seedmem.user import UserState
+from streams import standings
 from streams.archive import end_of
 from streams.cli.output import tracked
 from streams.client import Client
 from streams.errors import StreamsError, TransientError
-from streams.events import After, MemoryCreated, Status
+from streams.events import After, MemoryCreated, MemoryRecalled, Status
 from streams.loader import Loader
 from streams.store import EXTRACTED, connect, field
+from streams.supervision import Verdict
 from streams.topics import Topics
 
 USER = "demo"
@@ -26,6 +28,7 @@ K = 10  # hits of a question; MRR counts no rank behind it
 
 _PATIENCE = 120.0  # seconds until everything sent must be searchable
 _LOOK = 0.2  # seconds between two looks
+_FIT = 600.0  # seconds until a retraining must have been decided
 _LAMBDA, _NEAREST = 0.4, 40  # of subject fusion, as published
 
 Ranking = list[str]
@@ -118,6 +121,27 @@ def by_leg(client: Client, life: Life) -> dict[str, list[Ranking]]:
     return legs
 
 
+def learned(client: Client, life: Life) -> Verdict:
+    """Tell the service what each question meant; return what it decided about an adapter.
+
+    When an adapter shipped, it serves on return.
+
+    Raises:
+        TransientError: nothing was decided within 600 s.
+    """
+    client.send_all(
+        MemoryRecalled(user_id=USER, memory_id=question.gold[0], query=question.text)
+        for question in life.questions
+    )
+    verdict = asyncio.run(_decision(client))
+    deadline = time.monotonic() + _PATIENCE
+    while client.ask(USER, life.questions[0].text).adapter_version != verdict.version:
+        if time.monotonic() > deadline:
+            raise TransientError(f"version {verdict.version} does not serve after {_PATIENCE:g} s")
+        time.sleep(_LOOK)
+    return verdict
+
+
 def score(method: str, rankings: Sequence[Ranking], life: Life) -> Score:
     """Return Recall@1/5/10 and MRR@10 of ``rankings``, one for each question."""
     ranks = np.array(
@@ -145,6 +169,19 @@ async def _until_extracted(client: Client, memory_ids: Sequence[str]) -> None:
             if time.monotonic() > deadline:
                 raise TransientError(f"subjects were not extracted within {_PATIENCE:g} s")
             await asyncio.sleep(_LOOK)
+    finally:
+        await store.close()
+
+
+async def _decision(client: Client) -> Verdict:
+    store = await connect(client.settings, generation="")
+    deadline = time.monotonic() + _FIT
+    try:
+        while not (found := await standings.of(store, USER)) or not found[0].decisions:
+            if time.monotonic() > deadline:
+                raise TransientError(f"no retraining was decided within {_FIT:g} s")
+            await asyncio.sleep(_LOOK)
+        return found[0].decisions[0]
     finally:
         await store.close()
 

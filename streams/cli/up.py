@@ -28,7 +28,8 @@ def up(
     """Run a whole service on this machine, until Ctrl-C.
 
     That is Apache Kafka, Redis and the workers, on 127.0.0.1, from the packages of
-    pip install 'seedmem[local]'. A second run serves the data of the first.
+    pip install 'seedmem[local]'. A second run serves the data of the first. Adapters are
+    learned where torch is installed: pip install 'seedmem[learn]'.
 
     While it runs, other commands in this directory find it by the file service.json in
     its data directory, unless SEEDMEM_KAFKA or --kafka names another service.
@@ -43,7 +44,10 @@ def up(
     try:
         with (
             service.stoppable(),
-            service.running(data, settings, output.step) as (local, workers),
+            service.running(data, settings, output.step, learns=service.can_learn()) as (
+                local,
+                workers,
+            ),
             running.announced(data, local) as found,
         ):
             _introduce(found, data, json=json)

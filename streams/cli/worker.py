@@ -18,7 +18,8 @@ def worker(
         Role | None,
         typer.Option(
             envvar="SEEDMEM_ROLE",
-            help="Which agents it runs: serve stores and answers; extract finds subjects.",
+            help="Which agents it runs: serve stores and answers; extract finds subjects; "
+            "retrain learns adapters.",
             show_default="serve",
         ),
     ] = None,

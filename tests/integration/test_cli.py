@@ -365,7 +365,7 @@ def test_ctrl_c_leaves_no_process_and_the_next_start_serves_the_same_data(tmp_pa
         code = first.stop(signal.SIGINT)
 
     assert code == 0
-    assert ("kafka.Kafka" in names, "redis" in names, names.count("worker")) == (True, True, 2)
+    assert ("kafka.Kafka" in names, "redis" in names, names.count("worker")) == (True, True, 3)
     assert [process for process in processes if process.is_running()] == []
     with Up(tmp_path) as again:
         answer = again.run("ask", "ada", "?", "--after", token, "--timeout", "30", "--json")
@@ -374,7 +374,9 @@ def test_ctrl_c_leaves_no_process_and_the_next_start_serves_the_same_data(tmp_pa
 
 @pytest.mark.timeout(UP)
 def test_the_demo_asks_its_questions_over_kafka_and_keeps_nothing(tmp_path: Path) -> None:
-    result = typed("demo", "--json", directory=tmp_path, variables={"SEEDMEM_ENCODER": "hash:64"})
+    result = typed(
+        "demo", "--no-learn", "--json", directory=tmp_path, variables={"SEEDMEM_ENCODER": "hash:64"}
+    )
 
     found = printed(result)
     assert (found["memories"], found["questions"]) == (152, 40)
@@ -385,3 +387,17 @@ def test_the_demo_asks_its_questions_over_kafka_and_keeps_nothing(tmp_path: Path
     best = found["answer"]["hits"][0]
     assert sum(best["parts"].values()) == pytest.approx(best["score"], abs=1e-4)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3 * UP)
+def test_the_demo_learns_from_its_questions_and_tells_what_the_gate_made_of_it(
+    tmp_path: Path,
+) -> None:
+    result = typed("demo", "--json", directory=tmp_path, variables={"SEEDMEM_ENCODER": "hash:64"})
+
+    found = printed(result)
+    learning = found["learning"]
+    assert (learning["cause"], learning["lesson"], learning["questions"]) == ("pairs", "pairs", 40)
+    assert learning["gate"]["overall"]["current"]["questions"] == 40
+    assert found["answer"]["adapter_version"] == learning["version"]
