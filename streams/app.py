@@ -73,7 +73,8 @@ class Worker:
             encoder = await asyncio.to_thread(_load_encoder, settings)
             await asyncio.to_thread(selftest.run, encoder)
             await _patiently(lambda: asyncio.to_thread(topics.check, settings))
-            store = await _patiently(lambda: connect(settings, str(encoder.space)))
+            resumes = await _patiently(lambda: asyncio.to_thread(topics.was_read, settings))
+            store = await _patiently(lambda: connect(settings, str(encoder.space), resumes=resumes))
             app = make_app(settings)
             self._progress = progress_of(app)
             parts = Parts(app, settings, encoder, store, self._progress)
@@ -119,6 +120,8 @@ class Worker:
 
         async def on_assigned(_app: Any, /, *assigned: Any, **_: Any) -> None:
             parts.progress.assign(Partition(tp.topic, tp.partition) for tp in assigned[0])
+            ours = {tp.partition for tp in assigned[0]}
+            parts.users.drop(lambda user: owner_of(key_of(user), total) not in ours)
             self._trouble = None
 
         parts.app.on_partitions_revoked.connect(on_revoked, weak=False)
@@ -129,20 +132,28 @@ class Worker:
         while True:
             try:
                 await store.ping()
+                if self._redis_is_away and self._progress is not None:
+                    self._progress.excuse()  # what stood still while Redis was away is not stuck
                 self._redis_seen_at = time.monotonic()
             except TransientError as error:
                 logger.warning("Redis is away: %s", error)
             await asyncio.sleep(PING)
 
+    @property
+    def _redis_is_away(self) -> bool:
+        return time.monotonic() - self._redis_seen_at > 5 * PING
+
     def _live(self) -> str | None:
         patience = FITTING if self._settings.role == "retrain" else STUCK
-        stuck = self._progress.stuck(patience) if self._progress else []
+        if self._progress is None or self._redis_is_away:
+            return None
+        stuck = self._progress.stuck(patience)
         return f"no progress for {patience:g} s: {', '.join(map(str, stuck))}" if stuck else None
 
     def _ready(self) -> str | None:
         if self._trouble is not None or self._progress is None:
             return self._trouble
-        if time.monotonic() - self._redis_seen_at > 5 * PING:
+        if self._redis_is_away:
             return "Redis is away"
         behind = {p: n for p, n in self._progress.lag().items() if n > CAUGHT_UP}
         return ", ".join(f"{p} is {n} events behind" for p, n in behind.items()) or None

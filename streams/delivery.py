@@ -121,9 +121,8 @@ class Delivery:
         refuse: Callable[[Raw, RefusedError], Awaitable[None]],
     ) -> None:
         try:
-            if (received := await self._intake.admit(raw, kind)) is not None:
-                await handle(received)
-                metrics.applied(raw.message.topic, raw.message.timestamp)
+            await handle(self._intake.admit(raw, kind))
+            metrics.applied(raw.message.topic, raw.message.timestamp)
             return
         except RefusedError as error:
             refusal = error
@@ -131,18 +130,24 @@ class Delivery:
             logger.exception("handler failed")
             refusal = RefusedError(Reason.HANDLER, repr(error))
         await self._intake.bury(raw, refusal)
-        await refuse(raw, refusal)
+        try:
+            await refuse(raw, refusal)
+        except Exception:  # the event is buried; a fault while saying so must not stop the others
+            logger.exception("a refusal could not be told")
 
     async def _admitted(
         self, raw: Raw, kind: type[E], prepare: Callable[[Received[E]], T]
     ) -> T | None:
-        """Return the prepared event, or None when it was forwarded or buried."""
+        """Return the prepared event, or None when it was buried."""
         try:
-            received = await self._intake.admit(raw, kind)
-            return None if received is None else prepare(received)
+            return prepare(self._intake.admit(raw, kind))
         except RefusedError as error:
-            await self._intake.bury(raw, error)
-            return None
+            refusal = error
+        except Exception as error:
+            logger.exception("an event could not be prepared")
+            refusal = RefusedError(Reason.HANDLER, repr(error))
+        await self._intake.bury(raw, refusal)
+        return None
 
     async def _apply(
         self, ready: Sequence[tuple[Raw, T]], apply: Callable[[Sequence[T]], Awaitable[None]]

@@ -11,6 +11,7 @@ from yarl import URL
 
 from streams.security import tls_context
 from streams.settings import Settings
+from streams.topics import group_of
 
 FOREVER = 7 * 86_400.0  # seconds; a worker that overstays max.poll.interval never comes back
 COMMIT_INTERVAL = 0.5  # seconds; what a killed worker's successor reads again
@@ -20,7 +21,7 @@ BUFFER = 4_096  # events of one agent's queue; keep POLL × partitions ≤ 0.2 �
 
 def make_app(settings: Settings) -> faust.App:
     """Return an app that consumes in the group of ``settings.role``; agents are added by others."""
-    name = f"{settings.namespace}seedmem-{settings.role}"
+    name = group_of(settings)
     return faust.App(
         name,
         broker=[URL(f"aiokafka://{server}") for server in settings.kafka.split(",")],

@@ -1,4 +1,4 @@
-"""What happens to an event before its handler: decoded, checked, forwarded, or buried."""
+"""What happens to an event before its handler: decoded, checked, or buried (dead-lettered)."""
 
 import logging
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ from streams.wire import decode, encode, key_of
 
 logger = logging.getLogger(__name__)
 
-FORWARDED = "seedmem-forwarded"  # header of an event that was moved to its owner's partition
 LARGEST_BURIED = 600_000  # bytes; a longer payload is not copied, its place says where it is
+LONGEST_KEY = 1_024  # bytes of a key that are copied
+LONGEST_WORDS = 1_024  # characters of a reason and of a pointer
 
 E = TypeVar("E", bound=Event)
 
@@ -30,6 +31,8 @@ class Received(Generic[E]):
     event: E
     partition: Partition
     offset: int
+    timestamp: float
+    """Seconds since the epoch, as the message says."""
 
 
 @lru_cache(maxsize=16_384)  # a user's events come in runs, and murmur2 in Python takes 20 µs
@@ -42,19 +45,21 @@ class Intake:
     """Admits the events of this worker's partitions.
 
     Args:
-        outbox: for dead letters and forwarded events.
-        dead_letter: name of their topic.
+        outbox: for dead letters.
+        dead_letter: name of their topic; None when another role reads the same events
+            and buries what this one refuses.
         partitions: count of every input topic.
     """
 
-    def __init__(self, outbox: Outbox, *, dead_letter: str, partitions: int) -> None:
+    def __init__(self, outbox: Outbox, *, dead_letter: str | None, partitions: int) -> None:
         self._outbox, self._dead_letter, self._partitions = outbox, dead_letter, partitions
 
-    async def admit(self, raw: EventT[bytes], kind: type[E]) -> Received[E] | None:
-        """Return the event, or None when it was forwarded to the partition that owns its user.
+    def admit(self, raw: EventT[bytes], kind: type[E]) -> Received[E]:
+        """Return the event.
 
-        A producer with another partitioner than Kafka's default puts a user on
-        the wrong partition; its events are moved once, never half-applied.
+        A producer with another partitioner than Kafka's default (murmur2) puts a user on
+        a partition that another worker owns. Its events are refused: a copy on the right
+        partition would come behind later events, and bring back what they had deleted.
 
         Raises:
             RefusedError: it cannot be applied, ever.
@@ -66,32 +71,29 @@ class Intake:
             raise RefusedError(Reason.KEY, f"want the user id as key, got {got}", field="$.user_id")
         message = raw.message
         owner = owner_of(key, self._partitions)
-        if owner == message.partition:
-            return Received(event, Partition(message.topic, message.partition), message.offset)
-        if FORWARDED in raw.headers:
-            detail = f"partition {message.partition} after forwarding, want {owner}"
+        if owner != message.partition:
+            detail = f"on partition {message.partition}, want {owner}: partition by murmur2 of key"
             raise RefusedError(Reason.PARTITION, detail, field="$.user_id")
-        await self._outbox.send(
-            message.topic, key=key, value=raw.value, partition=owner, headers={FORWARDED: b"1"}
-        )
-        metrics.forwarded(message.topic)
-        return None
+        place = Partition(message.topic, message.partition)
+        return Received(event, place, message.offset, message.timestamp)
 
     async def bury(self, raw: EventT[bytes], error: RefusedError) -> None:
         """Put the event into the dead-letter topic and return when the broker has it."""
-        message = raw.message
+        if self._dead_letter is None:
+            return
+        message, key = raw.message, (raw.key or b"")[:LONGEST_KEY]
         small = len(raw.value or b"") <= LARGEST_BURIED
         letter = DeadLetter(
             topic=message.topic,
             partition=message.partition,
             offset=message.offset,
             reason=error.reason,
-            field=error.field,
-            detail=error.detail,
-            key=raw.key,
+            field=error.field[:LONGEST_WORDS],
+            detail=error.detail[:LONGEST_WORDS],
+            key=None if raw.key is None else key,
             value=raw.value if small else None,
         )
-        await self._outbox.send(self._dead_letter, key=raw.key, value=encode(letter))
+        await self._outbox.send(self._dead_letter, key=key, value=encode(letter))
         metrics.buried(message.topic, error.reason)
         place = (message.topic, message.partition, message.offset)
-        logger.warning("dead letter: %s[%d]@%d: %s at %s", *place, error.reason, error.field)
+        logger.warning("dead letter: %s[%d]@%d: %s at %s", *place, error.reason, letter.field)

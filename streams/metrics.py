@@ -45,11 +45,6 @@ def applied(topic: str, timestamp: float) -> None:
     _applied_after.labels(topic).observe(max(0.0, time.time() - timestamp))
 
 
-def forwarded(topic: str) -> None:
-    """Count an event that was sent on to the partition of its user."""
-    _events.labels(topic, "forwarded").inc()
-
-
 def buried(topic: str, reason: str) -> None:
     """Count an event that went to the dead-letter topic."""
     _events.labels(topic, "buried").inc()

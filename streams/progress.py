@@ -91,6 +91,12 @@ class Progress:
                 found.append(partition)
         return found
 
+    def excuse(self) -> None:
+        """Forgive every partition the time that it has stood still."""
+        now = self._clock()
+        for track in list(self._tracks.values()):
+            track.moved_at = now
+
     def _lag(self, partition: Partition, track: _Track) -> int:
         end = self._end(partition)
         return 0 if end is None else max(0, end - self._next(partition, track))

@@ -21,7 +21,7 @@ class Reason(StrEnum):
     KEY = "key"
     """The Kafka key is missing or is not the user id."""
     PARTITION = "partition"
-    """The event is on a partition of another owner and was forwarded once already."""
+    """The event is on a partition that its user does not belong to."""
     UNKNOWN_REQUEST = "unknown-request"
     """``memory-recalled`` names a request whose text is not known any more."""
     HANDLER = "handler"

@@ -54,9 +54,9 @@ class Parts:
         settings = self.settings
         self.topics = Topics(settings.namespace)
         self.outbox = Outbox(self.app)
-        intake = Intake(
-            self.outbox, dead_letter=self.topics.dead_letter, partitions=settings.partitions
-        )
+        # What extract refuses, serve reads too and buries: one dead letter for one event.
+        dead_letter = None if settings.role == "extract" else self.topics.dead_letter
+        intake = Intake(self.outbox, dead_letter=dead_letter, partitions=settings.partitions)
         self.delivery = Delivery(self.app, intake, self.progress)
         self.for_queries = ThreadPoolExecutor(settings.threads, thread_name_prefix="queries")
         self.for_ingest = ThreadPoolExecutor(settings.threads, thread_name_prefix="ingest")

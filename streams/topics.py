@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _CONNECT = 10.0  # seconds until a broker must have answered
 _VISIBLE = 30.0  # seconds until every partition of a new topic must have a leader
 
-_ANY_COUNT = frozenset({"query_reply", "dead_letter", "erase_receipt"})
+_ANY_COUNT = frozenset({"dead_letter", "erase_receipt"})
 
 
 @dataclass(frozen=True, init=False)
@@ -67,13 +67,13 @@ def create(settings: Settings) -> list[str]:
     """
     topics = Topics(settings.namespace)
     with _admin(settings) as admin:
-        existing = _partitions(admin, topics)
+        existing = _partitions(admin, topics.all)
         _require_equal(existing, topics, settings)
         missing = [name for name in topics.all if name not in existing]
         if missing:
             _create(admin, missing, settings)
             admin.wait_for_topics(missing, timeout_ms=_VISIBLE * 1000)
-            _require_equal(_partitions(admin, topics), topics, settings)
+            _require_equal(_partitions(admin, topics.all), topics, settings)
     return missing
 
 
@@ -86,10 +86,34 @@ def check(settings: Settings) -> None:
     """
     topics = Topics(settings.namespace)
     with _admin(settings) as admin:
-        existing = _partitions(admin, topics)
+        existing = _partitions(admin, topics.all)
+        replies = _partitions(admin, settings.reply_topics)
     _require_equal(existing, topics, settings)
+    for name in settings.reply_topics:
+        if replies.get(name, 0) < settings.partitions:
+            raise TopicsError(
+                f"reply topic {name} has {replies.get(name, 0)} partitions, "
+                f"want at least {settings.partitions}"
+            )
     if missing := [name for name in topics.all if name not in existing]:
         raise TopicsError(f"missing topics {', '.join(missing)}; run: seedmem topics create")
+
+
+def was_read(settings: Settings) -> bool:
+    """Return whether this role's consumer group has taken in events of our topics before.
+
+    Raises:
+        TransientError: Kafka is away.
+    """
+    group = group_of(settings)
+    with _admin(settings) as admin:
+        places = admin.list_group_offsets(group)[group]
+    return any(place.offset > 0 for place in places.values())
+
+
+def group_of(settings: Settings) -> str:
+    """Return the consumer group of a role; it is also the id of the role's Faust app."""
+    return f"{settings.namespace}seedmem-{settings.role}"
 
 
 def _require_equal(existing: Mapping[str, int], topics: Topics, settings: Settings) -> None:
@@ -119,9 +143,9 @@ def _create(admin: "KafkaAdminClient", names: Sequence[str], settings: Settings)
             raise TopicsError(f"cannot create topic {topic['name']}: {topic['error_message']}")
 
 
-def _partitions(admin: "KafkaAdminClient", topics: Topics) -> dict[str, int]:
-    """Return the partition counts of those of ``topics`` that exist."""
-    described = admin.describe_topics(list(topics.all))
+def _partitions(admin: "KafkaAdminClient", names: Sequence[str]) -> dict[str, int]:
+    """Return the partition counts of those of ``names`` that exist."""
+    described = admin.describe_topics(list(names)) if names else []
     return {t["name"]: len(t["partitions"]) for t in described if t["error_code"] == 0}
 
 

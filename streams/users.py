@@ -67,6 +67,9 @@ class HotUsers:
         self._hot: OrderedDict[str, HotUser] = OrderedDict()  # least recently used first
         self._loading: dict[str, _Load] = {}
         self.caretaker = Caretaker(store.graphs)
+        self.changing = asyncio.Lock()
+        """Held from a write to the store until it is applied here, and around an erasure, so that
+        nothing of an erased user comes back from a write under way."""
         self.nbytes = 0
         """Bytes of all hot users."""
         self.loads = 0

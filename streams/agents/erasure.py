@@ -40,7 +40,8 @@ def register(
 
     async def erase_all(erasures: Sequence[Received[UserErased]]) -> None:
         for received in erasures:
-            deleted = await _erase(received)
+            async with users.changing:
+                deleted = await _erase(received)
             receipt = EraseReceipt(
                 request_id=received.event.request_id,
                 user_id=received.event.user_id,

@@ -56,7 +56,10 @@ def register(
                 continue
             now = {normal(subject.name): subject for subject in subjects}
             events += _changes(received.event, before.names if before else (), now)
-            done[identity] = _Done(received.event.version, received.offset, tuple(sorted(now)))
+            version = received.event.version
+            if version is None and before is not None:
+                version = before.version  # as the store does: it takes the version that is there
+            done[identity] = _Done(version, received.offset, tuple(sorted(now)))
             writes.append(_write(received, done[identity]))
         await asyncio.gather(*(_send(event, topics, outbox) for event in events))
         await store.put(writes)

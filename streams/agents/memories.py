@@ -55,12 +55,13 @@ def register(
         encoded = await embedder.encode(bare)
         entries, writes = await embedder.run(_records, drafts, encoded, embedder.space)
         fresh: dict[str, list[Entry]] = defaultdict(list)
-        placed = await store.put(writes)
-        for d, (record, hashes), place in zip(drafts, entries, placed, strict=True):
-            if place is not None:  # not refused as older than what is stored
-                fresh[d.event.user_id].append((_placed(record, place), hashes))
-        for user_id, entries_of_user in fresh.items():
-            await users.apply(user_id, entries_of_user)
+        async with users.changing:
+            placed = await store.put(writes)
+            for d, (record, hashes), place in zip(drafts, entries, placed, strict=True):
+                if place is not None:  # not refused as older than what is stored
+                    fresh[d.event.user_id].append((_placed(record, place), hashes))
+            for user_id, entries_of_user in fresh.items():
+                await users.apply(user_id, entries_of_user)
 
     @app.agent(raw_topic(app, topics.memory_created), name="index_memories", concurrency=1)
     async def index_memories(stream: Stream) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
+import time
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -28,11 +29,12 @@ from streams.settings import Settings
 from streams.store import RecordStore
 from streams.topics import Topics
 from streams.users import HotUser, HotUsers
-from streams.wire import encode, key_of
+from streams.wire import decode, encode, key_of
 
 logger = logging.getLogger(__name__)
 
 MARGIN = 0.9  # of a deadline is for the answer, the rest for its way back
+LONGEST_SEND = 60.0  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +78,10 @@ async def answer(received: Received[QueryAsked], answering: Answering) -> None:
     started = clock()
     question = question_of(asked, answering.encoder.space, answering.topics, answering.settings)
     deadline = asked.deadline_ms / 1000 if asked.deadline_ms else answering.settings.deadline
+    waited = max(0.0, time.time() - received.timestamp)
     progress = _Attempt(received, question, answering)
     try:
-        async with asyncio.timeout(MARGIN * deadline):
+        async with asyncio.timeout(MARGIN * deadline - waited):
             reply = await progress.reply()
     except TimeoutError:
         reply = _without_hits(asked, progress.late, f"deadline passed while {progress.doing}")
@@ -99,8 +102,8 @@ async def answer(received: Received[QueryAsked], answering: Answering) -> None:
 async def refuse(raw: Raw, refusal: RefusedError, answering: Answering) -> None:
     """Reply ``invalid`` to a query that was refused, if it says who asks."""
     try:
-        asked = msgspec.json.decode(raw.value or b"", type=_Address)
-    except (msgspec.MsgspecError, UnicodeError):
+        asked = decode(raw.value, _Address)
+    except RefusedError:
         return
     reply = QueryReply(
         request_id=asked.request_id,
@@ -108,10 +111,9 @@ async def refuse(raw: Raw, refusal: RefusedError, answering: Answering) -> None:
         status=Status.INVALID if refusal.reason is not Reason.HANDLER else Status.FAILED,
         reason=str(refusal),
     )
-    topic = asked.reply_topic if asked.reply_topic in answering.settings.reply_topics else None
-    partition = asked.reply_partition
-    if partition is not None and not 0 <= partition < answering.settings.partitions:
-        partition = None
+    topics, partitions = answering.settings.reply_topics, range(answering.settings.partitions)
+    topic = next((name for name in topics if name == asked.reply_topic), None)
+    partition = next((number for number in partitions if number == asked.reply_partition), None)
     await _send(reply, topic, partition, answering)
 
 
@@ -120,8 +122,8 @@ class _Address(msgspec.Struct):
 
     request_id: str
     user_id: str
-    reply_topic: str | None = None
-    reply_partition: int | None = None
+    reply_topic: object = None
+    reply_partition: object = None
 
 
 class _Attempt:
@@ -202,14 +204,21 @@ def _without_hits(asked: QueryAsked, status: Status, reason: str) -> QueryReply:
 async def _send(
     reply: QueryReply, topic: str | None, partition: int | None, answering: Answering
 ) -> None:
-    """Produce the reply; one that is too large for the broker goes with half its hits."""
+    """Produce the reply; one that is too large for the broker goes with half its hits.
+
+    Nobody waits for a reply that the broker does not take in ``LONGEST_SEND`` seconds, and
+    it must not keep the answers to others back.
+    """
     try:
-        await answering.outbox.send(
-            topic or answering.topics.query_reply,
-            key=key_of(reply.user_id),
-            value=encode(reply),
-            partition=partition,
-        )
+        async with asyncio.timeout(LONGEST_SEND):
+            await answering.outbox.send(
+                topic or answering.topics.query_reply,
+                key=key_of(reply.user_id),
+                value=encode(reply),
+                partition=partition,
+            )
+    except TimeoutError:
+        logger.error("a reply was given up: the broker did not take it in %g s", LONGEST_SEND)
     except MessageSizeTooLargeError:
         half = reply.hits[: len(reply.hits) // 2]
         shorter = msgspec.structs.replace(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import faust
 
-from seedmem.memory import Deleted, Kind, Relation, Subject
+from seedmem.memory import Deleted, Kind, Record, Relation, Subject
 from seedmem.text import normal
 from seedmem.vectors import Vector, VectorSpace, pack, unpack
 from streams.agents.vectors import check_text, given_vector
@@ -18,7 +18,7 @@ from streams.intake import Received
 from streams.loader import Entry
 from streams.records import NO_VECTOR, encode, field_of, name_field
 from streams.settings import Settings
-from streams.store import RecordStore, Write
+from streams.store import Placed, RecordStore, Write
 from streams.topics import Topics
 from streams.users import HotUsers
 
@@ -63,16 +63,14 @@ def register(
     async def link(drafts: Sequence[Draft]) -> None:
         names = {d.name: d.arrival for d in drafts if d.takes_name}
         vectors, writes = await _name_vectors(names, embedder, store)
-        placed = await store.put([*writes, *map(_write, drafts)])
-        fresh: dict[str, list[Entry]] = defaultdict(list)
-        for d, place in zip(drafts, placed[len(writes) :], strict=True):
-            if place is not None:  # not refused as older than what is stored
-                record = replace(d.record, sequence=place.sequence)
-                if d.takes_name and isinstance(record, Subject):
-                    record = replace(record, vector=vectors[d.name])
-                fresh[d.event.user_id].append((record, None))
-        for user_id, entries in fresh.items():
-            await users.apply(user_id, entries)
+        async with users.changing:
+            placed = await store.put([*writes, *map(_write, drafts)])
+            fresh: dict[str, list[Entry]] = defaultdict(list)
+            for d, place in zip(drafts, placed[len(writes) :], strict=True):
+                if place is not None:  # not refused as older than what is stored
+                    fresh[d.event.user_id].append((_placed(d, place, vectors), None))
+            for user_id, entries in fresh.items():
+                await users.apply(user_id, entries)
 
     @app.agent(raw_topic(app, topics.subject_extracted), name="link_subjects", concurrency=1)
     async def link_subjects(stream: Stream) -> None:
@@ -139,6 +137,13 @@ async def _name_vectors(
         vectors[name] = unpack(pack(vector), embedder.space.dim)
         writes.append(Write(name[0], name_field(name[1]), 0, names[name], pack(vector)))
     return vectors, writes
+
+
+def _placed(d: Draft, place: Placed, vectors: Mapping[Name, Vector]) -> Record:
+    record = replace(d.record, sequence=place.sequence)
+    if d.takes_name and isinstance(record, Subject):
+        return replace(record, vector=vectors[d.name])
+    return record
 
 
 def _write(d: Draft) -> Write:

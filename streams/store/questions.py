@@ -1,7 +1,7 @@
 """A user's latest questions by request id, so that a recall may name the request alone."""
 
 from streams.store.keys import UserKeys
-from streams.store.session import Session
+from streams.store.session import OWNED, Session
 
 KEPT = 1_000  # of a user; the oldest go first
 LIFETIME = 30 * 86_400  # seconds after the user's last question
@@ -14,12 +14,12 @@ class Questions:
         self._session = session
 
     async def keep(self, user_id: str, request_id: str, text: str) -> None:
-        """Remember what a request asked."""
-        key = UserKeys(self._session.namespace, user_id).questions
+        """Remember what a request asked, of a user who has memories."""
+        keys = UserKeys(self._session.namespace, user_id)
         entry = (b"id", request_id.encode(), b"text", text.encode())
-        await self._session.run(
-            [("XADD", key, "MAXLEN", "~", KEPT, "*", *entry), ("EXPIRE", key, LIFETIME)]
-        )
+        add = (user_id, "XADD", "MAXLEN", "~", KEPT, "*", *entry)
+        owned = self._session.call(OWNED, [keys.meta, keys.questions], add)
+        await self._session.run([owned, ("EXPIRE", keys.questions, LIFETIME)])
 
     async def find(self, user_id: str, request_id: str) -> str | None:
         """Return what the request asked, or None when it is not among the latest."""

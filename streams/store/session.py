@@ -21,6 +21,11 @@ Command = tuple[Any, ...]
 
 PUT, ERASE, OWNED, SETTLE = "put.lua", "erase.lua", "owned.lua", "settle.lua"
 
+_LOST = (
+    "Redis has no key {!r} any more: it was flushed or restarted empty; restore its append-only "
+    "file, or reset the consumer groups to the start of the topics and delete their offsets"
+)
+
 
 class Session:
     """A pool of connections to one checked server."""
@@ -34,11 +39,12 @@ class Session:
         self.namespace = settings.namespace
 
     @classmethod
-    async def open(cls, settings: Settings) -> tuple["Session", bool]:
-        """Return a session, and whether the server held nothing of this namespace before.
+    async def open(cls, settings: Settings, *, resumes: bool = False) -> "Session":
+        """Return a session; ``resumes`` says that the server must hold our data already.
 
         Raises:
             DurabilityError: the server would lose acknowledged writes.
+            StoreLostError: it should hold data and does not.
             TopicsError: the store was first used with another number of partitions.
         """
         session = cls(open_client(settings), settings)
@@ -46,7 +52,8 @@ class Session:
             with translated():
                 session._waitaof = await needs_waitaof(session._client, settings)
                 await session._load_scripts()
-                return session, await session._claim(settings.partitions)
+                await session._claim(settings.partitions, resumes=resumes)
+                return session
         except BaseException:
             await session.close()
             raise
@@ -98,10 +105,7 @@ class Session:
             if isinstance(reply, RedisError):
                 raise translate(reply) from reply
         if not replies[0]:
-            raise StoreLostError(
-                f"Redis has no key {self._marker!r} any more: it was flushed or restarted empty; "
-                "restore its append-only file, or read the input topics again from the start"
-            )
+            raise StoreLostError(_LOST.format(self._marker))
         if waits and replies[-1][0] < 1:
             raise StoreUnavailableError(f"Redis did not sync its file in {self._patience} ms")
         return replies[1:-1] if waits else replies[1:]
@@ -111,12 +115,13 @@ class Session:
             source = files("streams.store").joinpath(name).read_text(encoding="utf-8")
             self._sha[name] = await self._client.script_load(source)
 
-    async def _claim(self, partitions: int) -> bool:
-        is_new = bool(await self._client.set(self._marker, partitions, nx=True))
+    async def _claim(self, partitions: int, *, resumes: bool) -> None:
+        if resumes and not await self._client.exists(self._marker):
+            raise StoreLostError(_LOST.format(self._marker))
+        await self._client.set(self._marker, partitions, nx=True)
         stored = int(await self._client.get(self._marker) or partitions)
         if stored != partitions:
             raise TopicsError(
                 f"Redis holds users of {stored} partitions, this worker has {partitions}: "
                 f"set SEEDMEM_PARTITIONS={stored}"
             )
-        return is_new

@@ -43,14 +43,12 @@ class RecordStore:
     key belongs to another user.
     """
 
-    def __init__(self, session: Session, generation: str, *, is_new: bool = False) -> None:
+    def __init__(self, session: Session, generation: str) -> None:
         self._session = session
         self.generation = generation
         self.graphs = GraphStore(session, generation)
         self.adapters = AdapterStore(session, generation)
         self.questions = Questions(session)
-        self.is_new = is_new
-        """Whether nothing of this namespace was stored when this worker started."""
         self.losses = 0
         """Users that were found with a part of their keys missing."""
 
@@ -212,17 +210,19 @@ class RecordStore:
                 return
 
 
-async def connect(settings: Settings, generation: str) -> RecordStore:
+async def connect(settings: Settings, generation: str, *, resumes: bool = False) -> RecordStore:
     """Return the store of ``settings.redis`` for one vector space (``str(space)``).
+
+    ``resumes``: events were applied to it before, so it must not be empty.
 
     Raises:
         DurabilityError: the server would lose acknowledged writes on a crash.
         TopicsError: the store was first used with another number of partitions.
+        StoreLostError: it should hold data and does not.
         StoreUnavailableError: the server cannot be reached now.
         StoreRefusedError: the server refuses the login.
     """
-    session, is_new = await Session.open(settings)
-    return RecordStore(session, generation, is_new=is_new)
+    return RecordStore(await Session.open(settings, resumes=resumes), generation)
 
 
 def _check_owner(user_id: str, owner: bytes | None) -> None:

@@ -141,16 +141,36 @@ def test_an_event_whose_key_is_not_its_user_is_buried(service, producer, user, k
     assert (letter["reason"], letter["field"]) == ("key", "$.user_id")
 
 
-def test_an_event_on_a_foreign_partition_is_forwarded_and_applied(service, producer, client, user):
+def test_a_huge_key_and_value_are_buried_without_their_bytes(service, producer, client, user):
     topic = Topics(service.namespace).memory_created
-    home = client.remember(user, "at home").token.partition
+    key = (user + "k" * 400_000).encode()
 
-    producer.send(
-        topic, memory(user, text="from afar"), user.encode(), partition=(home + 1) % 4
-    ).get(30)
+    place = producer.send(topic, b"x" * 500_000, key, partition=0).get(30)
 
-    found = until(lambda: [h for h in client.ask(user, "from afar").hits if h.memory_id == "m"])
-    assert found[0].text == "from afar"
+    def letters() -> list[dict[str, Any]]:
+        letters = everything_in(service, Topics(service.namespace).dead_letter)
+        return [x for x in letters if (x["partition"], x["offset"]) == (0, place.offset)]
+
+    [letter] = until(letters)
+    assert (letter["reason"], len(letter["key"])) == ("malformed", 1_368)  # 1,024 bytes in base64
+
+
+def test_an_event_on_a_foreign_partition_is_buried_and_changes_nothing(
+    service, producer, client, user
+):
+    topic = Topics(service.namespace).memory_created
+    token = client.forget(user, "m")
+    elsewhere = (token.partition + 1) % 4
+
+    place = producer.send(topic, memory(user), user.encode(), partition=elsewhere).get(30)
+
+    [letter] = until(lambda: letters_of(service, user, at_least=1))
+    assert (letter["reason"], letter["partition"], letter["offset"]) == (
+        "partition",
+        elsewhere,
+        place.offset,
+    )
+    assert client.ask(user, "words", after=token).hits == []
 
 
 def letters_of(service: Settings, user: str, *, at_least: int) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 import pytest
 import redis as plain_redis
 
-from streams.errors import ForeignRecordError, TopicsError
+from streams.errors import ForeignRecordError, StoreLostError, TopicsError
 from streams.settings import Settings
 from streams.store import (
     EXTRACTED,
@@ -234,10 +234,14 @@ async def test_another_number_of_partitions_is_refused_with_both_numbers(store, 
         await connect(other, "g")
 
 
-async def test_only_the_first_start_finds_the_store_new(store, store_settings):
-    second = await connect(store_settings, "g")
+async def test_f44_an_empty_store_is_refused_when_it_was_written_before(store_settings):
+    with pytest.raises(StoreLostError, match="flushed or restarted empty"):
+        await connect(store_settings, "g", resumes=True)
 
-    assert (store.is_new, second.is_new) == (True, False)
+    first = await connect(store_settings, "g")
+    second = await connect(store_settings, "g", resumes=True)
+
+    await first.close()
     await second.close()
 
 

@@ -104,7 +104,7 @@ def test_topics_that_got_more_partitions_are_refused_until_the_setting_says_so(b
     topics.create(bare)
     with KafkaAdminClient(bootstrap_servers=bare.kafka) as admin:
         admin.create_partitions(dict.fromkeys(Topics(bare.namespace).copartitioned, 12))
-    until(lambda: list(partition_counts(bare).values()).count(12) == 7)
+    until(lambda: list(partition_counts(bare).values()).count(12) == 8)
 
     with pytest.raises(TopicsError, match="has 12 partitions and SEEDMEM_PARTITIONS is 8"):
         topics.check(bare)

@@ -95,7 +95,6 @@ async def test_a_busy_event_loop_shows_how_late_it_is():
 
 def test_every_label_is_of_a_closed_set():
     metrics.answered("ok", "dense", 0.01)
-    metrics.forwarded("query")
     progress = Progress(committed=lambda _: 0, end=lambda _: 1)
     progress.assign([Partition("query", 0)])
 
