@@ -114,7 +114,7 @@ def test_topics_that_got_more_partitions_are_refused_until_the_setting_says_so(b
 
 def test_topics_that_are_not_read_by_user_may_have_any_count(bare):
     make_topic(bare, "dead-letter", 1)
-    make_topic(bare, "query-reply", 3)
+    make_topic(bare, "erase-receipt", 3)
 
     topics.create(bare)
 
