@@ -12,7 +12,7 @@ from benchmarks.data import memories, vectors
 from benchmarks.peer import peer
 from benchmarks.report import Cell, Curves, Result
 from benchmarks.states import K, state_of
-from benchmarks.timing import Latency, interleaved, took
+from benchmarks.timing import Timed, interleaved, took
 from seedmem.memory import Memory
 from seedmem.retrieve import Query, retrieve
 from seedmem.user import UserState
@@ -92,9 +92,7 @@ def _users(known: list[Memory]) -> _Users:
     return _Users(exact, found[0], seconds)
 
 
-def _latencies(
-    bench: Bench, known: list[Memory], users: _Users, asked: Matrix
-) -> dict[str, Latency]:
+def _latencies(bench: Bench, known: list[Memory], users: _Users, asked: Matrix) -> dict[str, Timed]:
     matrix = users.exact.vectors
     with peer(bench.directory / f"growth-{len(known)}", DIM) as other:
         other.fill(known)

@@ -18,7 +18,7 @@ BARE, COLD, HOT, ALONE, TEXT = (
     "the encoder alone",
     "seedmem, embeds",
 )
-PATIENCE = 120.0  # seconds until one round must be over
+PATIENCE = 600.0  # seconds until one round must be over
 _BATCH = 64  # texts of one call of the encoder; a worker's batch
 
 

@@ -8,7 +8,7 @@ from benchmarks.data import memories, subjects, vectors
 from benchmarks.peer import peer
 from benchmarks.report import Cell, Result, Target
 from benchmarks.states import HYBRID, K, state_of
-from benchmarks.timing import Call, Latency, interleaved
+from benchmarks.timing import Call, Timed, interleaved
 from seedmem.retrieve import Query, retrieve
 
 DIMS = (384, 768)
@@ -38,7 +38,15 @@ def measure(bench: Bench) -> list[Result]:
         f"{bench.talk.source}, generated vectors; {sizes.rounds} rounds of "
         f"{sizes.questions} questions, none asked twice, each kind in turn. Encoding is not in it."
     )
-    columns = ("dimensions", "what", "p50 ms", "p99 ms", "p50 × numpy", "p50 × qdrant-edge")
+    columns = (
+        "dimensions",
+        "what",
+        "p50 ms",
+        "p99 ms",
+        "CPU ms",
+        "p50 × numpy",
+        "p50 × qdrant-edge",
+    )
     return [
         Result(
             name="query",
@@ -51,7 +59,7 @@ def measure(bench: Bench) -> list[Result]:
     ]
 
 
-def _latencies(bench: Bench, dim: int) -> dict[str, Latency]:
+def _latencies(bench: Bench, dim: int) -> dict[str, Timed]:
     bench.progress(f"query: {dim} dimensions")
     with _calls(bench, dim) as calls:
         return interleaved(calls, count=bench.sizes.questions, rounds=bench.sizes.rounds)
@@ -77,9 +85,9 @@ def _calls(bench: Bench, dim: int) -> Iterator[dict[str, Call]]:
         }
 
 
-def _rows(dim: int, latencies: dict[str, Latency]) -> list[list[Cell]]:
+def _rows(dim: int, latencies: dict[str, Timed]) -> list[list[Cell]]:
     numpy, peer_ = latencies[PRODUCT].p50, latencies[PEER].p50
     return [
-        [str(dim), name, each.p50, each.p99, each.p50 / numpy, each.p50 / peer_]
+        [str(dim), name, each.p50, each.p99, each.cpu, each.p50 / numpy, each.p50 / peer_]
         for name, each in latencies.items()
     ]
