@@ -33,7 +33,7 @@ class Sizes:
     """Questions over Kafka to a worker that has nothing else to do."""
     flood: int = 20_000
     """Events that come in while questions are asked, and events of one round of ingest."""
-    embedded: int = 2_000
+    embedded: int = 1_000
     """Events without a vector of one round."""
     ingest_rounds: int = 3
     remembered: int = 200
