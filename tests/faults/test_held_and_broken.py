@@ -30,7 +30,7 @@ def commits_go_on(stage, partition):
             vector=[1.0] * DIM,
         )  # fmt: skip
         stage.play([link])
-        end = end_of(stage.settings.kafka, stage.topics.subject_extracted, partition)
+        end = end_of(stage.settings, stage.topics.subject_extracted, partition)
         until(lambda end=end: stage.committed(stage.topics.subject_extracted)[partition] == end)
 
 
@@ -115,8 +115,7 @@ def test_f01_an_event_that_breaks_its_handler_is_buried_and_the_others_are_appli
     expected = Plain()
     expected.apply(good)
     letters = [
-        decode(r.value, DeadLetter)
-        for r in read_all(stage.settings.kafka, stage.topics.dead_letter)
+        decode(r.value, DeadLetter) for r in read_all(stage.settings, stage.topics.dead_letter)
     ]
     assert stage.held().digest == expected.digest()
     assert [(letter.reason, letter.offset) for letter in letters] == [(Reason.HANDLER, 4)]
