@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from benchmarks.bench import Bench
     from benchmarks.report import Result
 
-PARTS = ("query", "growth", "storage", "roundtrip", "ingest", "freshness", "restart")
+PARTS = (
+    "query",
+    "growth",
+    "storage",
+    "roundtrip",
+    "ingest",
+    "freshness",
+    "restart",
+    "fit",
+)
 """Each is a module with ``measure(bench) -> list[Result]``."""
 
 

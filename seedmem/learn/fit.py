@@ -15,6 +15,7 @@ from seedmem.learn.config import FitConfig
 from seedmem.learn.examples import Corpus, Examples, Rows, apart, folds
 from seedmem.learn.loss import info_nce, pairwise, recovery
 from seedmem.learn.model import Residual, committee
+from seedmem.learn.optimiser import AdamW
 from seedmem.learn.tables import Table, memory_table, subject_table
 
 _OBJECTIVES = {"info-nce": info_nce, "pairwise": pairwise}
@@ -95,8 +96,8 @@ class _Member:
             dropout=config.dropout,
             noise=self.noise,
         )
-        self.optimiser = torch.optim.AdamW(
-            self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        self.optimiser = AdamW(
+            self.model.parameters(), rate=config.learning_rate, decay=config.weight_decay
         )
         self.epoch, self.loss_before, self.loss_after = 0, 0.0, 0.0
 
@@ -129,7 +130,6 @@ class _Member:
         shuffled = pairs[torch.randperm(len(pairs), generator=self.noise)]
         self.model.train()
         for batch in torch.split(shuffled, self.config.batch):
-            self.optimiser.zero_grad(set_to_none=True)
             torch.autograd.backward(self.loss(batch))
             self.optimiser.step()
 
