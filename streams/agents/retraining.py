@@ -20,7 +20,7 @@ from streams import records
 from streams.adapters import serving_adapter
 from streams.delivery import Delivery, Stream
 from streams.embedding import Embedder
-from streams.errors import DamagedRecordError, TransientError
+from streams.errors import DamagedRecordError, PermanentError, TransientError
 from streams.events import AdapterPromoted, AdapterRetrain
 from streams.faustapp import raw_topic
 from streams.intake import Received
@@ -163,7 +163,8 @@ class Retraining:
         try:
             return await self.embedder.run(learn, study, self.encoder.encode, self.settings)
         except EncoderUnavailableError as error:
-            raise TransientError(str(error)) from error
+            kind = PermanentError if error.retry_after is None else TransientError
+            raise kind(str(error)) from error
 
     async def _announce(self, user_id: str, version: int) -> None:
         promoted = AdapterPromoted(

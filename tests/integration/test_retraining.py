@@ -5,12 +5,14 @@ import json
 import random
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 import retrainer
 from bilingual import MEMORIES, QUESTIONS, memories, recalls
@@ -19,11 +21,11 @@ from reading import everything_in, until
 from seedmem.encode import load_encoder
 from seedmem.memory import Memory
 from streams.client import Client
-from streams.events import AdapterRetrain
+from streams.events import AdapterRetrain, Status
 from streams.records import Pair, encode, encode_pair, field_of
 from streams.settings import Settings
-from streams.store import PAIR, RecordStore, Write, connect, field
-from streams.supervision import Verdict
+from streams.store import PAIR, RecordStore, Settlement, Write, connect, field
+from streams.supervision import DAY, Noted, Verdict
 from streams.topics import Topics
 
 SPACE = "hash/64"
@@ -216,6 +218,62 @@ async def keep(store: RecordStore, user: str) -> None:
         pair = encode_pair(Pair(query=QUESTIONS[n], memory_id=f"m{n}"))
         writes.append(Write(user, field(PAIR, f"p{n}"), None, n, pair))
     await store.put(writes)
+
+
+async def test_the_schedule_asks_for_users_with_news_since_an_old_decision(
+    settings: Settings, own_store: RecordStore
+):
+    for user, days in (("old", 8), ("recent", 6), ("never", None)):
+        await keep(own_store, user)
+        if days is not None:
+            since = await own_store.adapters.standing(user)
+            note = msgspec.msgpack.encode(Noted(time.time() - days * DAY, 44, 45))
+            await own_store.adapters.settle(user, since, Settlement(0, b"{}", decided=note))
+
+    requests = typed(settings, "adapters", "retrain", "--due")
+
+    assert [(r["user_id"], r["reason"]) for r in requests] == [
+        ("never", "schedule"), ("old", "schedule"),
+    ]  # fmt: skip
+    sent = everything_in(settings, Topics(settings.namespace).adapter_retrain)
+    assert {event["request_id"] for event in sent} == {r["request_id"] for r in requests}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_questions_are_answered_nearly_as_fast_while_adapters_are_fitted(
+    settings: Settings,
+    workers: Callable[..., Any],
+    own_store: RecordStore,
+    capsys: pytest.CaptureFixture[str],
+    user: str,
+):
+    """F13, F45. The bound is generous: on two CPUs the fit, the brokers and others share them."""
+    await keep(own_store, user)
+    workers(), workers(role="retrain")
+    with Client(msgspec.structs.replace(settings, deadline=20.0)) as client:
+        await asyncio.to_thread(seconds_of, client, user, 20)  # loads the user, warms the paths
+        quiet = await asyncio.to_thread(seconds_of, client, user, 200)
+        client.send(AdapterRetrain(user_id=user, request_id="first"))
+        busy: list[float] = []
+        while not await verdicts(own_store, user):
+            busy += await asyncio.to_thread(seconds_of, client, user, 20)
+
+    (quiet_50, quiet_99), (busy_50, busy_99) = (np.quantile(s, [0.5, 0.99]) for s in (quiet, busy))
+    with capsys.disabled():
+        print(  # noqa: T201 - a measurement
+            f"\nms p50/p99: quiet {1e3 * quiet_50:.1f}/{1e3 * quiet_99:.1f} of {len(quiet)},"
+            f" during a fit {1e3 * busy_50:.1f}/{1e3 * busy_99:.1f} of {len(busy)}"
+        )
+    assert len(busy) > 20
+    assert busy_99 < 10 * quiet_99
+
+
+def seconds_of(client: Client, user: str, count: int) -> list[float]:
+    """Return how long the service took for each of ``count`` questions, by its own account."""
+    answers = [client.ask(user, QUESTIONS[n % len(QUESTIONS)]) for n in range(count)]
+    assert {answer.status for answer in answers} == {Status.OK}
+    return [answer.took_ms / 1e3 for answer in answers]
 
 
 @pytest.mark.slow

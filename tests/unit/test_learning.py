@@ -1,0 +1,154 @@
+"""One retraining: what it learns from, and what it refuses to learn from."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import psutil
+import pytest
+
+from seedmem.adapt import Adapter
+from seedmem.encode import load_encoder
+from seedmem.errors import EncoderUnavailableError
+from seedmem.learn.config import FitConfig
+from seedmem.learn.pairs import Outcome, Pair
+from seedmem.memory import Memory
+from seedmem.user import UserState
+from seedmem.vectors import Matrix
+from streams import learning
+from streams.learning import Learned, Study, learn
+from streams.settings import Settings
+
+ENCODER = load_encoder("hash:64")
+SETTINGS = Settings(encoder="hash:64", retrain_pairs=20)
+SAID = ["harbour", "violin", "orchard", "kettle", "lantern", "meadow", "saddle", "pebble", "bow"]
+ASKED = ["port", "fiddle", "trees", "pot", "lamp", "field", "leather", "stone", "arch"]
+TWO = list(combinations(range(len(SAID)), 2))
+MEMORIES = [f"{SAID[one]} {SAID[other]}" for one, other in TWO]
+QUESTIONS = [f"{ASKED[one]} {SAID[other]}" for one, other in TWO]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit one model for a moment."""
+    short = functools.partial(FitConfig, members=1, epochs=40)
+    monkeypatch.setattr(learning, "FitConfig", short)
+
+
+@pytest.fixture(scope="module")
+def state() -> UserState:
+    state = UserState(ENCODER.space)
+    vectors = ENCODER.encode(MEMORIES)
+    state.load(
+        (Memory(memory_id=f"m{n}", text=text, vector=vector, sequence=n + 1, born=n + 1), None)
+        for n, (text, vector) in enumerate(zip(MEMORIES, vectors, strict=True))
+    )
+    return state
+
+
+@pytest.fixture(scope="module")
+def pairs() -> tuple[Pair, ...]:
+    vectors = ENCODER.encode(QUESTIONS)
+    return tuple(
+        Pair(memory_id=f"m{n}", vector=vector, text=QUESTIONS[n], at=n + 1)
+        for n, vector in enumerate(vectors)
+    )
+
+
+def learned(
+    state: UserState,
+    pairs: Sequence[Pair],
+    *,
+    current: Adapter | None = None,
+    seen: int = 0,
+    version: int = 1,
+) -> Learned:
+    current = current or Adapter.identity(ENCODER.space)
+    study = Study(state=state, pairs=tuple(pairs), current=current, seen=seen, version=version)
+    return learn(study, ENCODER.encode, SETTINGS)
+
+
+def test_pairs_that_share_a_map_ship_an_adapter(state, pairs):
+    found = learned(state, pairs, version=7)
+
+    assert (found.ships, found.lesson, found.questions, found.seen) == (True, "pairs", 36, 36)
+    assert found.candidate is not None
+    assert found.candidate.version == 7
+
+
+def test_the_next_adapter_is_judged_on_new_questions_only(state, pairs):
+    first = learned(state, pairs[:22])
+
+    second = learned(state, pairs, current=first.candidate, seen=first.seen, version=2)
+
+    assert first.seen == 22
+    assert second.gate is not None
+    assert second.gate.overall.current.questions == 36 - 22
+
+
+def test_a_user_without_pairs_is_taught_by_its_own_memories(state):
+    found = learned(state, ())
+
+    assert (found.lesson, found.seen) == ("pseudo-queries", 0)
+    assert found.gate is not None
+
+
+def test_a_user_whose_adapter_serves_waits_until_there_are_enough_pairs(state, pairs):
+    first = learned(state, pairs)
+
+    found = learned(state, pairs[:19], current=first.candidate, version=2)
+
+    assert (found.ships, found.candidate, found.lesson) == (False, None, "none")
+    assert found.reason == "too few questions with an answer: got 19, want 20"
+
+
+POISON = {
+    "random": lambda p, n: replace(p, memory_id=f"m{np.random.default_rng(n).integers(36)}"),
+    "identical": lambda p, n: replace(p, memory_id="m3", vector=ENCODER.encode(["same"])[0]),
+    "one answer to all": lambda p, n: replace(p, memory_id="m3"),
+    "not a number": lambda p, n: replace(p, vector=np.full_like(p.vector, np.nan)),
+    "flipped": lambda p, n: replace(p, vector=-p.vector),
+    "rejected": lambda p, n: replace(p, outcome=Outcome.REJECTED),
+    "of deleted memories": lambda p, n: replace(p, memory_id=f"gone-{n}"),
+}
+
+
+@pytest.mark.parametrize("spoil", POISON.values(), ids=POISON.keys())
+def test_poisoned_pairs_never_ship(state, pairs, spoil):
+    found = learned(state, [spoil(pair, n) for n, pair in enumerate(pairs)])
+
+    assert not (found.ships and found.lesson == "pairs"), found.reason
+    assert found.reason
+
+
+def test_a_user_without_memories_is_a_reason_and_no_crash(pairs):
+    found = learned(UserState(ENCODER.space), pairs)
+
+    assert not found.ships
+    assert found.reason
+
+
+def test_an_encoder_that_is_away_is_no_decision(state):
+    def away(texts: Sequence[str]) -> Matrix:
+        raise EncoderUnavailableError("away", retry_after=1.0)
+
+    study = Study(state=state, pairs=(), current=Adapter.identity(ENCODER.space), seen=0, version=1)
+
+    with pytest.raises(EncoderUnavailableError):
+        learn(study, away, SETTINGS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_memory_stays_level_over_many_retrainings(state, pairs, monkeypatch):
+    """F49: less than a tenth more over the second half."""
+    monkeypatch.setattr(learning, "FitConfig", functools.partial(FitConfig, members=1, epochs=5))
+    process, sizes = psutil.Process(), []
+
+    for _ in range(60):
+        learned(state, pairs)
+        sizes.append(process.memory_info().rss)
+
+    assert sizes[-1] < 1.1 * sizes[30]
