@@ -17,6 +17,7 @@ from seedmem.vectors import Matrix, Vector
 
 Indices = NDArray[np.int32]
 
+_NO_ROWS: Indices = np.zeros(0, dtype=np.int32)
 _NO_VECTOR: Vector = np.zeros(0, dtype=np.float32)  # of a shown subject: the matrix holds it
 _LINK_BYTES = 150  # of one link: entries in the node's and the memory's dictionaries
 _RELATION_BYTES = 500  # of one relation with its questions
@@ -99,7 +100,7 @@ class Subjects:
         if self._links is None:
             rows = [self._rows(node) for node in self._nodes]
             nodes = np.repeat(np.arange(len(rows), dtype=np.int32), [len(r) for r in rows])
-            self._links = nodes, np.concatenate([np.zeros(0, dtype=np.int32), *rows])
+            self._links = nodes, np.concatenate([_NO_ROWS, *rows])
         return self._links
 
     def search(self, query: Vector, n: int) -> tuple[Indices, NDArray[np.float32]]:
@@ -114,8 +115,9 @@ class Subjects:
         """Return (rows,): best cosine of a memory's own nodes in the top ``n``; 0 if none."""
         scores = np.zeros(rows, dtype=np.float32)
         indices, cosines = self.search(query, n)
-        for index, cosine in zip(indices[::-1].tolist(), cosines[::-1], strict=True):
-            scores[self._rows(self._nodes[index])] = cosine  # the best one writes last
+        linked = [self._rows(self._nodes[index]) for index in indices[::-1].tolist()]
+        values = np.repeat(cosines[::-1], [len(rows_of_node) for rows_of_node in linked])
+        scores[np.concatenate([_NO_ROWS, *linked])] = values  # of equal rows the last one stays
         return scores
 
     def put(self, subject: Subject) -> None:
