@@ -8,7 +8,7 @@ from benchmarks.data import vectors
 from benchmarks.report import Cell, Result, Target
 from benchmarks.sides import DIM, USER, Side, both_sides, checked, remember
 from benchmarks.states import K
-from benchmarks.timing import Latency, took
+from benchmarks.timing import Latency, Timed, took
 
 SEEDMEM, ECHO = "seedmem", "bare Faust echo"
 _WARM = 50  # questions before the first that is timed
@@ -44,16 +44,21 @@ def measure(bench: Bench) -> list[Result]:
     return [_result(bench, idle, flooded)]
 
 
-def _idle(sides: dict[str, Side], bench: Bench) -> dict[str, Latency]:
-    """Ask all in turns."""
+def _idle(sides: dict[str, Side], bench: Bench) -> dict[str, Timed]:
+    """Ask all in turns; ``cpu`` is the worker's for one question."""
     asker = _Asker(bench)
     times: dict[str, list[float]] = {name: [] for name in sides}
-    for number in range(-_WARM, bench.sizes.asks):
+    for number in range(_WARM):
+        for side in sides.values():
+            asker.ask(side, number)
+    before = {name: side.cpu for name, side in sides.items()}
+    for number in range(bench.sizes.asks):
         for name, side in sides.items():
-            seconds = took(asker.ask, side, number)
-            if number >= 0:
-                times[name].append(seconds)
-    return {name: Latency.of(each) for name, each in times.items()}
+            times[name].append(took(asker.ask, side, number))
+    return {
+        name: Timed(*Latency.of(each), 1e3 * (sides[name].cpu - before[name]) / len(each))
+        for name, each in times.items()
+    }
 
 
 def _flooded(side: Side, bench: Bench) -> Latency:
@@ -76,12 +81,12 @@ def _in_time(until: float) -> bool:
     return True
 
 
-def _result(bench: Bench, idle: dict[str, Latency], flooded: dict[str, Latency]) -> Result:
-    rows: list[list[Cell]] = [
-        [name, when, latency.p50, latency.p99, latency.p50 / idle[ECHO].p50]
-        for when, latencies in (("idle", idle), ("in the flood", flooded))
-        for name, latency in latencies.items()
-    ]
+def _result(bench: Bench, idle: dict[str, Timed], flooded: dict[str, Latency]) -> Result:
+    base, rows = idle[ECHO].p50, list[list[Cell]]()
+    for name, timed in idle.items():
+        rows.append([name, "idle", timed.p50, timed.p99, timed.p50 / base, timed.cpu])
+    for name, latency in flooded.items():
+        rows.append([name, "in the flood", latency.p50, latency.p99, latency.p50 / base, "-"])
     sizes = bench.sizes
     note = (
         f"From `Client.ask` to its return, one question at a time, vectors given ({DIM} "
@@ -106,7 +111,7 @@ def _result(bench: Bench, idle: dict[str, Latency], flooded: dict[str, Latency])
         name="roundtrip",
         title="A question over Kafka",
         note=note,
-        columns=("what", "when", "p50 ms", "p99 ms", "p50 × idle echo"),
+        columns=("what", "when", "p50 ms", "p99 ms", "p50 × idle echo", "worker's CPU ms"),
         rows=rows,
         targets=targets,
     )

@@ -42,6 +42,11 @@ class Side:
         """Memories so far."""
         return self.program.metric(self.counter, **self.labels)
 
+    @property
+    def cpu(self) -> float:
+        """Seconds that the worker has computed, all threads together."""
+        return self.program.metric("process_cpu_seconds_total")
+
     def rate_until(self, count: float, *, timeout: float) -> float:
         """Return memories per second until it has taken in ``count``."""
         return self.program.follow(self.counter, count, timeout=timeout, **self.labels)
