@@ -27,19 +27,24 @@ class Noted(msgspec.Struct, frozen=True, array_like=True):
     """Number of the last write to the user's records."""
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One decision about a user's adapter, with every number that it was made by."""
+class Decided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What of a decision must be readable whoever wrote it, also an older release."""
 
     request_id: str
+    shipped: bool
+    version: int
+    """The version that serves from then on."""
+
+
+class Verdict(Decided, frozen=True, kw_only=True, omit_defaults=True):
+    """One decision about a user's adapter, with every number that it was made by."""
+
     cause: Cause | Literal["rollback"]
     at: float
     """Seconds since the epoch."""
-    shipped: bool
     reason: str
     before: int
     """The version that served before; 0 is the identity."""
-    version: int
-    """The version that serves from now on."""
     lesson: Lesson = "none"
     memories: int = 0
     pairs: int = 0

@@ -30,7 +30,7 @@ from streams.outbox import Outbox
 from streams.refusal import RefusedError
 from streams.settings import Settings
 from streams.store import SEQUENCE, RecordStore, Settlement, Standing, Supervision, parse
-from streams.supervision import Noted, Verdict, has_news
+from streams.supervision import Decided, Noted, Verdict, has_news
 from streams.topics import Topics
 from streams.wire import encode, key_of
 
@@ -67,16 +67,16 @@ class Retraining:
         if not since.is_known:  # erased, or never there
             return
         [supervision] = await adapters.supervision([user_id])
-        verdict = await self._decided(asked)
+        verdict: Decided | None = await self._decided(asked)
         if verdict is None and (asked.reason == "asked" or has_news(supervision)):
             verdict = await self._decide(asked, since, supervision)
         if verdict is not None and verdict.shipped:
             await self._announce(user_id, verdict.version)
 
-    async def _decided(self, asked: AdapterRetrain) -> Verdict | None:
+    async def _decided(self, asked: AdapterRetrain) -> Decided | None:
         """Return what was decided on this very request before."""
         for raw in await self.store.adapters.decisions(asked.user_id):
-            verdict = msgspec.json.decode(raw, type=Verdict)
+            verdict = msgspec.json.decode(raw, type=Decided)
             if verdict.request_id == asked.request_id:
                 return verdict
         return None
