@@ -46,7 +46,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What memories are about. Subjects of one user with equal ``seedmem.text.normal`` names are one."""
+    """What memories are about. Of one user, subjects with equal ``normal`` names are one."""
 
     subject_id: str
     name: str
