@@ -48,7 +48,7 @@ def test_f18_a_burst_of_40000_events_beside_20_queries_a_second(stage, workers, 
     with Client(stage.settings) as client:
         client.ask(names[0], "is anybody there?", deadline_ms=60_000)
     waiting, began = stage.lag(), time.monotonic()
-    with Watch(stage.settings, names, every=0.2, deadline=5.0) as watch:
+    with Watch(stage.settings, names, every=0.2, deadline=2.0) as watch:
         stage.settle(timeout=200)
         seconds = time.monotonic() - began
 
@@ -61,6 +61,16 @@ def test_f18_a_burst_of_40000_events_beside_20_queries_a_second(stage, workers, 
         p50_s=watch.percentile(0.5), p99_s=watch.percentile(0.99),
         longest_gap_s=watch.longest_gap, grown_by_mb=grown / 1e6,
     )  # fmt: skip
+
+
+def test_f18_an_event_that_is_larger_than_one_fetch_is_applied(stage, workers):
+    workers()
+    text = "the word " * 60_000
+
+    stage.play([MemoryCreated(user_id="ada", memory_id="long", text=text)])
+    stage.settle()
+
+    stage.check(questions=1)
 
 
 def test_f21_a_broker_away_for_longer_than_the_session_needs_no_restart(
