@@ -68,9 +68,11 @@ def test_f08_sigterm_under_load_leaves_in_time_and_every_accepted_query_has_a_re
     how, stage, workers, showed
 ):
     worker, other = workers(), workers(start=False)
-    with Watch(stage.settings, NAMES, every=0.02) as watch, stage.playing(STORY, rate=150) as over:
+    joined = how == "while the group rebalances"
+    rate = 50 if joined else 150  # the story must outlast the other's start
+    with Watch(stage.settings, NAMES, every=0.02) as watch, stage.playing(STORY, rate=rate) as over:
         until(lambda: watch.statuses["ok"] > 100)
-        if how == "while the group rebalances":
+        if joined:
             other.launch()
             until(lambda: is_rebalancing(stage), timeout=60, every=0.0)
         code, seconds = left(worker, signals=2 if how == "twice" else 1)

@@ -30,9 +30,9 @@ def stage(on_own_redis):
     return Stage(on_own_redis)
 
 
-def ending_of(worker):
+def ending_of(worker, *, since=None):
     """Return the exit code of a worker that ends by itself, and the seconds it took."""
-    started = time.monotonic()
+    started = since or time.monotonic()
     until(lambda: not worker.process.running, timeout=90)
     return worker.stop(), time.monotonic() - started
 
@@ -65,8 +65,9 @@ def test_f07_a_login_refused_in_the_middle_ends_the_worker_and_nothing_is_acked(
 
     redis.config_set("requirepass", "secret")
     redis.client_kill_filter(_type="normal", skipme=True)
+    refused_at = time.monotonic()
     stage.play(STORY[200:])
-    code, seconds = ending_of(worker)
+    code, seconds = ending_of(worker, since=refused_at)
     not_acked = stage.lag()
 
     assert code not in (0, -9)
