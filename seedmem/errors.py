@@ -3,7 +3,6 @@
 SeedmemError
 ├── ShapeError            an array has another shape than its place demands
 ├── VectorError           a vector that cannot be compared: wrong length, NaN, infinite, zero
-├── SpaceMismatchError    two vectors come from different encoders
 ├── EncoderError          an encoder cannot be loaded, or failed on a text
 │   └── EncoderUnavailableError   it failed, and not because of the text
 ├── DataError             a data file of conversations does not have the form it should
@@ -26,13 +25,6 @@ class ShapeError(SeedmemError, ValueError):
 
 class VectorError(SeedmemError, ValueError):
     """A vector has the wrong length, a non-finite component, or no direction."""
-
-
-class SpaceMismatchError(SeedmemError):
-    """Two vectors come from different encoders, so their cosine means nothing."""
-
-    def __init__(self, *, got: object, want: object) -> None:
-        super().__init__(f"vector comes from {got}, this index holds {want}")
 
 
 class EncoderError(SeedmemError):

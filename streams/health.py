@@ -1,8 +1,8 @@
 """Liveness, readiness and metrics over HTTP, from a thread of its own.
 
 It answers also while the event loop is busy, and from the first second on:
-liveness looks at progress alone, never at a dependency, so that a Redis that
-is away does not restart every worker.
+liveness looks at progress, and not while Redis is away: an outage of a
+dependency restarts no worker.
 """
 
 import threading

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedmem.text import Terms
-from seedmem.user.order import SessionOrder
 from seedmem.user.rows import Rows
 
 Scores = NDArray[np.float32]  # (rows,), 0 where nothing matches
@@ -32,9 +31,8 @@ _NONE: _Postings = np.zeros(0, dtype=np.uint64)
 class Keyword:
     """The keyword index over ``rows``."""
 
-    def __init__(self, rows: Rows, order: SessionOrder) -> None:
+    def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._order = order
         self._base = _NONE
         self._recent = _NONE
         self._fresh: list[_Postings] = []  # not yet sorted into ``_recent``
@@ -64,21 +62,12 @@ class Keyword:
 
     def scores(self, term_hashes: Terms) -> Scores:
         """Return each memory's BM25 for a question's terms."""
-        return self._bm25(term_hashes, self._rows["length"], windowed=False)
-
-    def window_scores(self, term_hashes: Terms) -> Scores:
-        """Return each memory's BM25 where a document is a memory with its two neighbours."""
-        padded = np.append(self._rows["length"], 0)  # index -1, no neighbour, finds the 0
-        lengths = padded[:-1] + padded[self._order.previous] + padded[self._order.next]
-        return self._bm25(term_hashes, lengths, windowed=True)
-
-    def _bm25(self, term_hashes: Terms, lengths: NDArray[np.int32], *, windowed: bool) -> Scores:
+        lengths = self._rows["length"]
         total = int(lengths.sum())
         if total == 0 or len(term_hashes) == 0:
             return np.zeros(self._rows.count, dtype=np.float32)
         questions, weights = np.unique(term_hashes, return_counts=True)
-        matches = self.matches(questions)
-        term, row, frequency = self._spread(matches, len(questions)) if windowed else matches
+        term, row, frequency = self.matches(questions)
         matching = np.bincount(term, minlength=len(questions))
         rarity = weights * np.log1p((self._rows.size - matching + 0.5) / (matching + 0.5))
         stretch = lengths[row] * (B * self._rows.size / total) + (1 - B)
@@ -102,17 +91,6 @@ class Keyword:
         live = self._rows["live"][row]
         frequency = np.bitwise_and(postings, _TF_MASK).astype(np.float64)
         return term[live], row[live], frequency[live]
-
-    def _spread(self, matches: Matches, terms: int) -> Matches:
-        """Return the postings of windows: each memory lends its terms to both neighbours."""
-        term, row, frequency = matches
-        rows = np.concatenate([row, self._order.previous[row], self._order.next[row]])
-        keys = np.tile(term, 3) * self._rows.count + rows
-        there = rows >= 0
-        spread = np.bincount(keys[there], np.tile(frequency, 3)[there], terms * self._rows.count)
-        dense = np.asarray(spread, dtype=np.float64)  # (terms · rows,)
-        cells = np.flatnonzero(dense)
-        return cells // self._rows.count, cells % self._rows.count, dense[cells]
 
     def _settle(self) -> None:
         """Sort fresh postings in."""

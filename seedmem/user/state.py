@@ -35,7 +35,7 @@ class UserState:
         self._row_of: dict[str, int] = {}
         self._buried: dict[tuple[Kind, str], int] = {}  # id → sequence of its tombstone
         self.dense = Dense(self._table, space, exact_limit=exact_limit, user_id=user_id)
-        self.keyword = Keyword(self._table, self._order)
+        self.keyword = Keyword(self._table)
         self.subjects = Subjects(space.dim, self._row_of)
 
     @property

@@ -1,4 +1,4 @@
-"""query → query-reply: exactly one reply to every question, before its deadline."""
+"""query → query-reply: a reply to every question within its deadline, also to a wrong one."""
 
 import asyncio
 import contextlib

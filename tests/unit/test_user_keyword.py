@@ -1,7 +1,6 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 import pytest
@@ -59,23 +58,6 @@ def test_scores_equal_bm25_written_out() -> None:
         assert state.keyword.scores(hashes(*question)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_window_scores_equal_bm25_of_texts_joined_with_their_neighbours() -> None:
-    rng = np.random.default_rng(4)
-    documents = [rng.integers(0, 20, size=rng.integers(0, 8)).tolist() for _ in range(40)]
-    state = filled(documents)
-    windows = [[*chain(*documents[max(i - 1, 0) : i + 2])] for i in range(len(documents))]
-
-    for question in ([1], [1, 2, 3], [4, 4, 5], [99]):
-        expected = bm25(windows, question)
-        assert state.keyword.window_scores(hashes(*question)) == pytest.approx(expected, rel=1e-5)
-
-
-def test_a_window_ends_where_its_session_ends() -> None:
-    state = state_of(memory("a", 1, "apple", session="one"), memory("b", 2, "pear", session="two"))
-
-    assert (state.keyword.window_scores(hash_terms(["appl"])) > 0).tolist() == [True, False]
-
-
 def test_removing_a_memory_equals_never_having_had_it() -> None:
     documents = [[1, 2], [1, 3], [2, 2, 3], [1]]
     state = filled(documents)
@@ -122,6 +104,4 @@ def test_nothing_is_found_by_no_terms_unknown_terms_or_in_no_memories(question: 
     empty, wordless = state_of(), filled([[], []])
 
     assert empty.keyword.scores(hashes(*question)).shape == (0,)
-    assert empty.keyword.window_scores(hashes(*question)).shape == (0,)
     assert wordless.keyword.scores(hashes(*question)).tolist() == [0.0, 0.0]
-    assert wordless.keyword.window_scores(hashes(*question)).tolist() == [0.0, 0.0]

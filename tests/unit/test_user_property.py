@@ -82,14 +82,6 @@ class Model:
         here = {m.memory_id for m in self.memories}
         return here & {m for s in self.nodes[name] for m in s.memory_ids}
 
-    def windows(self) -> dict[str, str]:
-        """Text of each memory with its two neighbours."""
-        return {
-            m.memory_id: " ".join(n.text for n in session[max(i - 1, 0) : i + 2])
-            for session in self.sessions.values()
-            for i, m in enumerate(session)
-        }
-
     def subject_scores(self, query: np.ndarray, n: int) -> dict[str, float]:
         nodes = {name: float(s[-1].vector @ query) for name, s in self.nodes.items()}
         scores: dict[str, float] = {}
@@ -172,15 +164,10 @@ def check_dense(state: UserState, model: Model) -> None:
 def check_keyword(state: UserState, model: Model) -> None:
     question = terms("apple fig fig kiwi")
     hashed = hash_terms(question)
-    texts = {m.memory_id: m.text for m in model.memories}
-    for scores, documents in (
-        (state.keyword.scores(hashed), texts),
-        (state.keyword.window_scores(hashed), model.windows()),
-    ):
-        expected = np.zeros(state.rows)
-        for memory_id, score in bm25(documents, question).items():
-            expected[state.row_of(memory_id)] = score
-        assert scores == pytest.approx(expected, rel=1e-4)
+    expected = np.zeros(state.rows)
+    for memory_id, score in bm25({m.memory_id: m.text for m in model.memories}, question).items():
+        expected[state.row_of(memory_id)] = score
+    assert state.keyword.scores(hashed) == pytest.approx(expected, rel=1e-4)
 
 
 def check_subjects(state: UserState, model: Model) -> None:
