@@ -85,16 +85,14 @@ def serve(parts: Parts) -> None:
         )
     pairs.register(app, topics, settings, delivery, store=parts.store, outbox=parts.outbox)
     adapters.register(app, topics, settings, delivery, users=parts.users)
-    erasure.register(
-        app,
-        topics,
-        settings,
-        delivery,
+    erasing = erasure.Erasing(
+        topics=topics,
         store=parts.store,
         users=parts.users,
         outbox=parts.outbox,
         ends_of=lambda names, number: ends_of(app, names, number),
     )
+    erasure.register(app, settings, delivery, erasing)
     answering = queries.Answering(
         topics=topics,
         settings=settings,
