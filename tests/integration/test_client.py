@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from kafka import KafkaProducer
+from reading import until
 from stand_in import PATIENCE, Service, echo
 
 from seedmem.vectors import from_wire
@@ -192,6 +193,7 @@ def test_late_doubled_and_broken_replies_are_dropped(client: Client, service: Se
     service.answer = lambda question: late.append(echo(question)) or []  # type: ignore[func-returns-value]
     with pytest.raises(AnswerTimeout):
         client.ask("ada", "too slow", timeout=0.5)
+    until(lambda: late)  # the service has seen the question, however busy the machine is
     broken = QueryReply(request_id="", user_id="", status=Status.OK)
     service.answer = lambda question: [*late, broken, echo(question), echo(question)]
 
