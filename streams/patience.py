@@ -1,10 +1,10 @@
 """Waiting for a dependency that is away: one policy for the whole service."""
 
+import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
-
-import tenacity
 
 from streams.errors import TransientError
 
@@ -24,11 +24,12 @@ async def patiently(
     ``call`` must be repeatable. Pauses grow from ``FIRST_PAUSE`` to
     ``LONGEST_PAUSE`` with jitter, so that many workers do not come back at once.
     """
-    async for attempt in tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception_type(on),
-        wait=tenacity.wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE),
-        before_sleep=tenacity.before_sleep_log(logger, logging.WARNING),
-    ):
-        with attempt:
+    longest = FIRST_PAUSE
+    while True:
+        try:
             return await call()
-    raise AssertionError("unreachable: the loop above ends by return or raise")
+        except on as error:
+            pause = random.uniform(0.0, longest)
+            logger.warning("again in %.2f s: %r", pause, error)
+        await asyncio.sleep(pause)
+        longest = min(2 * longest, LONGEST_PAUSE)

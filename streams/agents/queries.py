@@ -189,9 +189,12 @@ class _Attempt:
 
 
 def _wire(hit: Hit) -> WireHit:
-    parts = {name: float(share) for name, share in hit.parts.items()}
     return WireHit(
-        memory_id=hit.memory_id, text=hit.text, score=hit.score, tier=hit.tier, parts=parts
+        memory_id=hit.memory_id,
+        text=hit.text,
+        score=hit.score,
+        tier=hit.tier,
+        parts=dict(hit.parts),
     )
 
 
