@@ -140,7 +140,7 @@ def _ready(pages: Sequence[Page]) -> UserState:
     loader, state = Loader(SPACE), UserState(SPACE)
     for page in pages:
         loader.add(page)
-    state.load(loader.entries())
+    loader.fill(state)
     return state
 
 

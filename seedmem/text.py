@@ -40,6 +40,9 @@ _HAN = regex.compile(r"\p{Han}")
 _CLITIC = regex.compile(r"^\p{L}'(?=\p{L}{3})|(?:n't|'\p{L}{1,2})$")  # l'amour, don't, Ada's, I'll
 _QUESTION = regex.compile(r"[?？؟⸮፧][\s\p{P}\p{S}\p{Cf}]*$")
 _SPEAKER = regex.compile(r"\s*(?P<name>(?!\p{Ll})\p{L}[\p{L}\p{M}\p{N}'’._ -]{0,39}):\s+(?=\S)")
+_ASCII_SPEAKER = re.compile(  # the same, for what most texts are
+    r"\s*(?P<name>[A-Z][A-Za-z0-9'._ -]{0,39}):\s+(?=\S)", re.ASCII
+)
 _BLANK = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})  # Unicode categories
 _FUNCTION_WORDS = """
     a an the this that these those and or but nor if then so than as of at by for from in into on
@@ -136,12 +139,17 @@ def repaired(text: str) -> str:
 
 def is_question(text: str) -> bool:
     """Return whether ``text`` ends by asking."""
-    return _QUESTION.search(text[-64:]) is not None
+    end = text[-64:]
+    if end.isascii() and "?" not in end:
+        return False
+    return _QUESTION.search(end) is not None
 
 
 def split_speaker(text: str) -> tuple[str | None, str]:
     """Return (name, rest) of a turn written ``Name: rest``, else (None, ``text``)."""
-    match = _SPEAKER.match(text)
+    if ":" not in text:
+        return None, text
+    match = (_ASCII_SPEAKER if text.isascii() else _SPEAKER).match(text)
     if match is None:
         return None, text
     return match["name"].strip(), text[match.end() :]

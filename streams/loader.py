@@ -1,15 +1,17 @@
-"""From stored pages to one user's records: decoded in bulk, a bad record left out alone."""
+"""From stored pages to one user's state: decoded in bulk, a bad record left out alone."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from seedmem.memory import Record, Subject
 from seedmem.text import Terms, normal
-from seedmem.vectors import Vector, VectorSpace, unit_rows
+from seedmem.user import UserState
+from seedmem.user.block import NO_METADATA, Block, Words
+from seedmem.vectors import Matrix, Vector, VectorSpace, unit_rows
 from streams.errors import DamagedRecordError
 from streams.records import (
     NO_VECTOR,
@@ -20,12 +22,13 @@ from streams.records import (
     memory_of,
     rows_of,
     subject_of,
-    terms_of,
+    term_bytes,
 )
 from streams.store import MEMORY, NAME, SEQUENCE, SUBJECT, Page, Placed, id_of, parse
 
 logger = logging.getLogger(__name__)
 
+_CHUNK = 2_000  # records brought in at once: numpy then holds the interpreter for milliseconds
 _UNIT_TOLERANCE = 1e-2  # of a squared norm; float16 moves it by 1e-3
 
 Entry = tuple[Record, Terms | None]
@@ -35,7 +38,8 @@ Entry = tuple[Record, Terms | None]
 class _Item(NamedTuple):
     kind: bytes
     id: str
-    placed: Placed
+    sequence: int
+    born: int
     body: StoredMemory | StoredSubject | None
     vector: bytes
 
@@ -49,6 +53,8 @@ class Loader:
     """Number of the user's last write when its counter was read."""
     damaged: int = 0
     """Records that were left out because they cannot be read."""
+    _blocks: list[Block] = field(default_factory=list)
+    _newest: dict[str, int] = field(default_factory=dict)  # memory id → sequence
     _entries: list[Entry] = field(default_factory=list)
     _nameless: list[Subject] = field(default_factory=list)
     _names: dict[str, Vector] = field(default_factory=dict)
@@ -56,7 +62,7 @@ class Loader:
     @property
     def count(self) -> int:
         """Records so far, subjects included."""
-        return len(self._entries)
+        return len(self._newest) + len(self._entries)
 
     def add(self, page: Page) -> None:
         """Bring one page in: CPU work of a few milliseconds."""
@@ -66,17 +72,25 @@ class Loader:
         matrix = rows_of([item.vector for item in with_vector], self.space.dim)
         squares = np.einsum("nd,nd->n", matrix, matrix)
         sound = np.abs(squares - 1.0) < _UNIT_TOLERANCE  # false for NaN
-        for item, vector, is_sound in zip(with_vector, unit_rows(matrix), sound, strict=True):
-            if is_sound:
-                self._keep(item, vector)
-            else:
+        vectors, fresh = unit_rows(matrix), list[int]()
+        for at, (item, is_sound) in enumerate(zip(with_vector, sound.tolist(), strict=True)):
+            if not is_sound:
                 self._leave_out(item.kind, "its vector is not of unit length")
+            elif item.kind == MEMORY and item.id not in self._newest:
+                self._newest[item.id] = item.sequence
+                fresh.append(at)
+            else:
+                self._keep(item, vectors[at])
+        self._blocks.append(_block([with_vector[at] for at in fresh], vectors[fresh]))
         for item in items:
             if not item.vector:
                 self._keep(item, NO_VECTOR)
 
-    def entries(self) -> list[Entry]:
-        """Return the records of all pages; subjects without a vector get their name's."""
+    def fill(self, state: UserState) -> None:
+        """Bring the records of all pages into ``state``, which is empty.
+
+        Subjects without a vector get their name's.
+        """
         for subject in self._nameless:
             vector = self._names.get(normal(subject.name))
             if vector is None:
@@ -84,7 +98,9 @@ class Loader:
             else:
                 self._entries.append((replace(subject, vector=vector), None))
         self._nameless.clear()
-        return self._entries
+        state.fill(self._blocks)
+        for start in range(0, len(self._entries), _CHUNK):
+            state.load(self._entries[start : start + _CHUNK])
 
     def _items(self, page: Page) -> Iterator[_Item]:
         for name, value in page.items():
@@ -103,7 +119,7 @@ class Loader:
         _, _, sequence, born, payload = parse(value)
         if not payload:
             return None
-        kind, placed = name[:1], Placed(sequence, born)
+        kind = name[:1]
         body: StoredMemory | StoredSubject | None = None
         if kind == MEMORY:
             body = decode_memory(payload)
@@ -112,15 +128,14 @@ class Loader:
         vector = payload if body is None else body.vector
         if len(vector) != 2 * self.space.dim and not (kind == SUBJECT and not vector):
             raise DamagedRecordError(f"vector has {len(vector)} bytes, want {2 * self.space.dim}")
-        return _Item(kind, id_of(name), placed, body, vector)
+        return _Item(kind, id_of(name), sequence, born, body, vector)
 
     def _keep(self, item: _Item, vector: Vector) -> None:
-        body = item.body
-        if isinstance(body, StoredMemory):
-            memory = memory_of(item.id, body, vector, item.placed)
-            self._entries.append((memory, terms_of(body)))
+        body, placed = item.body, Placed(item.sequence, item.born)
+        if isinstance(body, StoredMemory):  # once more: a page may hold what another page had
+            self._entries.append((memory_of(item.id, body, vector, placed), None))
         elif isinstance(body, StoredSubject):
-            subject = subject_of(item.id, body, vector, item.placed)
+            subject = subject_of(item.id, body, vector, placed)
             if len(vector):
                 self._entries.append((subject, None))
             else:
@@ -131,3 +146,21 @@ class Loader:
     def _leave_out(self, kind: bytes, reason: str) -> None:
         self.damaged += 1
         logger.error("a stored record of kind %s is left out: %s", kind.decode("latin-1"), reason)
+
+
+def _block(items: Sequence[_Item], vectors: Matrix) -> Block:
+    """Return memories with their vectors, (n, d)."""
+    bodies = [cast(StoredMemory, item.body) for item in items]
+    stored = [term_bytes(body) for body in bodies]
+    return Block(
+        words=[
+            Words(item.id, body.text, body.session_id, body.role, body.metadata or NO_METADATA)
+            for item, body in zip(items, bodies, strict=True)
+        ],
+        vectors=vectors,
+        sequence=[item.sequence for item in items],
+        born=[item.born for item in items],
+        created_at=[body.created_at for body in bodies],
+        terms=np.frombuffer(b"".join(stored), dtype="<u4"),
+        lengths=[len(terms) // 4 for terms in stored],
+    )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedmem.memory import Deleted, Kind, Memory, Record, Relation, Subject
-from seedmem.text import TERMS_VERSION, Terms, normal
+from seedmem.text import TERMS_VERSION, Terms, hash_terms, normal, terms
 from seedmem.vectors import Vector, pack
 from streams.errors import DamagedRecordError
 from streams.store import MEMORY, NAME, SUBJECT, TOMBSTONE, Placed, field
@@ -106,7 +106,7 @@ def encode(record: Record, term_hashes: Terms | None = None) -> bytes:
     stored = StoredMemory(
         record.text,
         pack(record.vector),
-        hashes.astype("<u4").tobytes(),
+        _term_bytes(hashes),
         0 if term_hashes is None else TERMS_VERSION,
         record.created_at,
         record.session_id,
@@ -173,16 +173,20 @@ def subject_of(id: str, stored: StoredSubject, vector: Vector, placed: Placed) -
     )
 
 
-def terms_of(stored: StoredMemory) -> Terms | None:
-    """Return a memory's stored terms; None when they must be made again."""
-    if stored.terms_version != TERMS_VERSION:
-        return None
-    return np.frombuffer(stored.terms, dtype="<u4")
+def term_bytes(stored: StoredMemory) -> bytes:
+    """Return a memory's hashed terms as they are stored, made again if they are of another time."""
+    if stored.terms_version == TERMS_VERSION:
+        return stored.terms
+    return _term_bytes(hash_terms(terms(stored.text)))
 
 
 def rows_of(vectors: Sequence[bytes], dim: int) -> NDArray[np.float64]:
     """Return stored vectors as (n, d) rows, as long as they were stored: nearly unit."""
     return np.frombuffer(b"".join(vectors), dtype="<f2").reshape(-1, dim).astype(np.float64)
+
+
+def _term_bytes(hashes: Terms) -> bytes:
+    return hashes.astype("<u4").tobytes()
 
 
 def _stored_subject(subject: Subject) -> StoredSubject:

@@ -26,7 +26,6 @@ __all__ = ["HotUser", "HotUsers"]
 logger = logging.getLogger(__name__)
 
 LOAD_THREADS = 2  # so that a huge user's load does not hold up the others'
-CHUNK = 2_000  # records brought in at once: numpy then holds the interpreter for milliseconds
 
 T = TypeVar("T")
 
@@ -208,9 +207,7 @@ def _fill(hot: HotUser, loader: Loader, graph: Graph | None) -> bool:
     is_sound = True
     with hot.lock:
         try:
-            entries = loader.entries()
-            for start in range(0, len(entries), CHUNK):
-                hot.state.load(entries[start : start + CHUNK])
+            loader.fill(hot.state)
             if graph is not None:
                 hot.state.load((), graph.blob)
             hot.saved = 0 if graph is None else graph.sequence

@@ -42,12 +42,10 @@ class Keyword:
         """RAM bytes."""
         return self._base.nbytes + self._recent.nbytes + sum(a.nbytes for a in self._fresh)
 
-    def add(self, first: int, documents: Sequence[Terms]) -> None:
-        """Index documents as the rows from ``first`` on."""
-        rows = np.repeat(
-            np.arange(first, first + len(documents), dtype=np.uint64), [*map(len, documents)]
-        )
-        keys = np.concatenate(documents).astype(np.uint64) << _TERM | rows << _ROW
+    def add(self, first: int, terms: Terms, lengths: Sequence[int]) -> None:
+        """Index documents as the rows from ``first`` on; ``lengths`` says how many terms each."""
+        rows = np.repeat(np.arange(first, first + len(lengths), dtype=np.uint64), lengths)
+        keys = terms.astype(np.uint64) << _TERM | rows << _ROW
         unique, repeats = np.unique(keys, return_counts=True)
         self._fresh.append(unique + np.minimum(repeats, 255).astype(np.uint64))
 

@@ -4,14 +4,15 @@ A memory gets the next row. A removed one leaves an empty row, its text and
 vector wiped, until ``compact`` renumbers. Other files of this room index rows.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seedmem.memory import Memory
 from seedmem.text import is_question, normal, split_speaker
+from seedmem.user.block import Block, Words
 from seedmem.vectors import Matrix
 
 _Name = TypeVar("_Name")
@@ -30,17 +31,6 @@ _GROWTH = 1.5
 _OBJECT_BYTES = 650  # of a memory without its text: objects, ids, dictionary entries; measured
 
 _LABEL_BYTES = 200  # of one entry of metadata without its characters
-_NO_METADATA: Mapping[str, str] = {}  # one for all
-
-
-class Words(NamedTuple):
-    """What no column of a memory can hold."""
-
-    memory_id: str
-    text: str
-    session_id: str | None
-    role: str | None
-    metadata: Mapping[str, str]
 
 
 class Rows:
@@ -111,35 +101,29 @@ class Rows:
         rows = order[np.minimum(at, self.count - 1)]
         return np.where((known[rows] == sequences) & self["live"][rows], rows, -1)
 
-    def append(self, memories: Sequence[Memory], vectors: Matrix, lengths: Sequence[int]) -> int:
-        """Add a block of memories and return its first row.
+    def reserve(self, more: int) -> None:
+        """Have room for so many more rows, and no more than that."""
+        if self.count + more > len(self._vectors):
+            self._resize(self.count + more)
 
-        Args:
-            memories: n of them.
-            vectors: (n, d), theirs.
-            lengths: of each, the number of its terms.
-        """
-        first, end = self.count, self.count + len(memories)
+    def append(self, block: Block) -> int:
+        """Add a block of memories and return its first row."""
+        first, end = self.count, self.count + len(block)
         self._by_sequence = None
         if end > len(self._vectors):
             self._resize(max(end, int(end * _GROWTH) if first else end, 4))
-        words = [
-            Words(m.memory_id, m.text, m.session_id, m.role, m.metadata or _NO_METADATA)
-            for m in memories
-        ]
-        self._words += words
-        self._words_nbytes += sum(map(_nbytes, words))
-        self._vectors[first:end] = vectors
-        for name, values in self._columns_of(memories).items():
+        self._words += block.words
+        self._words_nbytes += _nbytes(block.words)
+        self._vectors[first:end] = block.vectors
+        for name, values in self._columns_of(block).items():
             self._columns[name][first:end] = values
-        self._columns["length"][first:end] = lengths
-        self.count, self.size = end, self.size + len(memories)
+        self.count, self.size = end, self.size + len(block)
         return first
 
     def remove(self, row: int) -> None:
         """Wipe a live row."""
         self._by_sequence = None
-        self._words_nbytes -= _nbytes(self.words(row))
+        self._words_nbytes -= _nbytes([self.words(row)])
         self._words[row] = None
         self._vectors[row] = 0.0
         for name, (_, empty) in _EMPTY.items():
@@ -162,21 +146,27 @@ class Rows:
         """Return the memory ids of the rows; call right after ``compact``, when all are live."""
         return [words.memory_id for words in self._words if words is not None]
 
-    def _columns_of(self, memories: Sequence[Memory]) -> dict[str, Any]:
+    def _columns_of(self, block: Block) -> dict[str, Any]:
+        sessions = self.sessions
         return {
             "live": True,
-            "created_at": [np.nan if m.created_at is None else m.created_at for m in memories],
-            "born": [memory.born for memory in memories],
-            "sequence": [memory.sequence for memory in memories],
-            "session": [_code(self.sessions, memory.session_id) for memory in memories],
-            "speaker": self._speaker_codes(memories),
-            "is_question": [is_question(memory.text) for memory in memories],
+            "created_at": np.array(block.created_at, dtype=np.float64),  # None becomes NaN
+            "born": block.born,
+            "sequence": block.sequence,
+            "session": [sessions.setdefault(w.session_id, len(sessions)) for w in block.words],
+            "speaker": self._speaker_codes(block.words),
+            "length": block.lengths,
+            "is_question": [is_question(words.text) for words in block.words],
         }
 
-    def _speaker_codes(self, memories: Sequence[Memory]) -> list[int]:
-        names = [memory.role or split_speaker(memory.text)[0] for memory in memories]
-        codes = {name: _code(self.speakers, normal(name)) for name in dict.fromkeys(names) if name}
-        return [-1 if name is None else codes.get(name, -1) for name in names]
+    def _speaker_codes(self, every: Iterable[Words]) -> list[int]:
+        names = [words.role or split_speaker(words.text)[0] for words in every]
+        codes = {
+            name: self.speakers.setdefault(normal(name), len(self.speakers))
+            for name in dict.fromkeys(names)
+            if name
+        }
+        return [codes.get(name, -1) if name else -1 for name in names]
 
     def _recoded(self, column: str, codes: dict[_Name, int]) -> dict[_Name, int]:
         """Return new codes for those names alone that the column still uses."""
@@ -195,11 +185,9 @@ class Rows:
             self._columns[name] = column
 
 
-def _nbytes(words: Words) -> int:
-    labels = sum(_LABEL_BYTES + len(k) + len(v) for k, v in words.metadata.items())
-    return _OBJECT_BYTES + words.text.__sizeof__() + labels
-
-
-def _code(codes: dict[_Name, int], name: _Name) -> int:
-    """Return the code of ``name``, a new one if it is new."""
-    return codes.setdefault(name, len(codes))
+def _nbytes(every: Collection[Words]) -> int:
+    texts = sum([words.text.__sizeof__() for words in every])
+    labels = [item for words in every if words.metadata for item in words.metadata.items()]
+    return (
+        _OBJECT_BYTES * len(every) + texts + sum(_LABEL_BYTES + len(k) + len(v) for k, v in labels)
+    )

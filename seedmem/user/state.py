@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from seedmem.errors import VectorError
 from seedmem.memory import Deleted, Kind, Memory, Record, Subject
-from seedmem.text import Terms, hash_terms, terms
+from seedmem.text import Terms
+from seedmem.user.block import Block, Words
 from seedmem.user.dense import Dense
 from seedmem.user.keyword import Keyword
 from seedmem.user.order import SessionOrder
-from seedmem.user.rows import Rows, Words
+from seedmem.user.rows import Rows
 from seedmem.user.subjects import Subjects
 from seedmem.vectors import Matrix, Vector, VectorSpace
 
@@ -165,17 +166,33 @@ class UserState:
                 newest[key] = entry
         memories = [(r, known) for r, known in newest.values() if isinstance(r, Memory)]
         subjects = [r for r, _ in newest.values() if isinstance(r, Subject)]
-        vectors = self._checked([record.vector for record, _ in memories])
-        self._checked([subject.vector for subject in subjects])
+        vectors = self._stacked([record.vector for record, _ in memories])
+        self._stacked([subject.vector for subject in subjects])
         for key, (record, _) in newest.items():
             self._forget(key, record)
         if memories:
-            self._add([record for record, _ in memories], vectors, [known for _, known in memories])
+            records, hashes = zip(*memories, strict=True)
+            self._add(Block.of(records, vectors, hashes))
         for subject in subjects:
             self.subjects.put(subject)
         self._compact_if_worth()
         if graph is not None:
             self.dense.restore(graph)
+
+    def fill(self, blocks: Sequence[Block]) -> None:
+        """Bring in memories whose ids were never here: as ``load``, but much faster.
+
+        Raises:
+            ValueError: one of the ids is here, or comes twice. Nothing of its block is changed.
+            VectorError: as ``load``. Nothing of the block is changed.
+        """
+        self._table.reserve(sum(map(len, blocks)))
+        for block in blocks:
+            fresh = set(block.memory_ids)
+            if len(fresh) < len(block) or not fresh.isdisjoint(self._row_of):
+                raise ValueError(f"a block of {len(block)} memories holds an id that is here")
+            self._check(block.vectors)
+            self._add(block)
 
     def _sequence_of(self, key: tuple[Kind, str]) -> int:
         """Return the sequence of the newest record of an id, -1 for an id never seen."""
@@ -187,17 +204,22 @@ class UserState:
             known = int(self._table["sequence"][self._row_of[id_]])
         return -1 if known is None else known
 
-    def _checked(self, vectors: Sequence[Vector]) -> Matrix:
+    def _stacked(self, vectors: Sequence[Vector]) -> Matrix:
         for vector in vectors:
             if vector.shape != (self.space.dim,):
                 raise VectorError(f"vector is {vector.shape}, want ({self.space.dim},)")
         if not vectors:
             return np.zeros((0, self.space.dim), dtype=np.float32)
         stacked = np.stack(vectors)
-        squares = np.einsum("nd,nd->n", stacked, stacked)
+        self._check(stacked)
+        return stacked
+
+    def _check(self, matrix: Matrix) -> None:
+        if matrix.shape[1:] != (self.space.dim,):
+            raise VectorError(f"vectors are {matrix.shape}, want (n, {self.space.dim})")
+        squares = np.einsum("nd,nd->n", matrix, matrix)
         if not (np.abs(squares - 1.0) < _UNIT_TOLERANCE).all():  # NaN is refused too
             raise VectorError(f"vector is not of unit length: squared norms {squares}")
-        return stacked
 
     def _forget(self, key: tuple[Kind, str], record: Record) -> None:
         """Take out what a newer record of the same id replaces; note a tombstone."""
@@ -214,19 +236,13 @@ class UserState:
         else:
             self._buried.pop(key, None)
 
-    def _add(
-        self, memories: Sequence[Memory], vectors: Matrix, hashes: Sequence[Terms | None]
-    ) -> None:
-        documents = [
-            hash_terms(terms(memory.text)) if known is None else known
-            for memory, known in zip(memories, hashes, strict=True)
-        ]
-        first = self._table.append(memories, vectors, [len(document) for document in documents])
-        self.keyword.add(first, documents)
-        self._row_of.update((m.memory_id, first + i) for i, m in enumerate(memories))
+    def _add(self, block: Block) -> None:
+        memory_ids, first = block.memory_ids, self._table.append(block)
+        self.keyword.add(first, block.terms, block.lengths)
+        self._row_of.update(zip(memory_ids, range(first, self.rows), strict=True))
         self._order.append(first)
         self.dense.added(first)
-        self.subjects.touch(memory.memory_id for memory in memories)
+        self.subjects.touch(memory_ids)
 
     def _compact_if_worth(self) -> None:
         empty = self._table.count - self._table.size

@@ -122,7 +122,7 @@ class Retraining:
         state = UserState(
             self.encoder.space, exact_limit=self.settings.exact_limit, user_id=user_id
         )
-        await self.embedder.run(state.load, loader.entries())
+        await self.embedder.run(loader.fill, state)
         return state
 
     async def _pairs(self, user_id: str) -> tuple[Pair, ...]:

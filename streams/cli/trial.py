@@ -196,5 +196,5 @@ async def _state(client: Client, encoder: Encoder) -> UserState:
     finally:
         await store.close()
     state = UserState(encoder.space)
-    state.load(loader.entries())
+    loader.fill(state)
     return state

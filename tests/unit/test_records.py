@@ -1,12 +1,14 @@
 """The stored form of records, and loading them although one is damaged."""
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from seedmem.memory import Deleted, Kind, Memory, Relation, Subject
 from seedmem.text import hash_terms, terms
+from seedmem.user import UserState
 from seedmem.vectors import VectorSpace, pack, unpack
 from streams import records
 from streams.errors import DamagedRecordError
@@ -47,10 +49,12 @@ def value(record: object, payload: bytes | None = None) -> bytes:
     return b"- 9 3 2 " + (encode(record) if payload is None else payload)
 
 
-def loaded(page: dict[bytes, bytes]) -> Loader:
-    loader = Loader(SPACE)
-    loader.add(page)
-    return loader
+def loaded(*pages: dict[bytes, bytes], space: VectorSpace = SPACE) -> tuple[UserState, Loader]:
+    loader, state = Loader(space), UserState(space)
+    for page in pages:
+        loader.add(page)
+    loader.fill(state)
+    return state, loader
 
 
 def same(one: object, other: object) -> bool:
@@ -58,37 +62,57 @@ def same(one: object, other: object) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-@pytest.mark.parametrize("record", [MEMORY, SUBJECT])
-def test_a_record_comes_back_as_it_was_stored(record):
-    ((back, _),) = loaded({field_of(record): value(record)}).entries()
+def test_a_memory_comes_back_as_it_was_stored():
+    state, _ = loaded({field_of(MEMORY): value(MEMORY)})
 
-    assert same(back, record)
+    assert same(state.memory(0), MEMORY)
+
+
+def test_a_subject_comes_back_as_it_was_stored():
+    state, _ = loaded({field_of(SUBJECT): value(SUBJECT)})
+
+    subjects = state.subjects
+    assert (subjects.names, subjects.types, subjects.pending) == (["Red  Kite"], ["thing"], 2)
+    assert subjects.relations == list(SUBJECT.relations)
+    assert subjects.sequence_of("s") == 3
+    assert subjects.matrix.tolist() == [VECTOR.tolist()]
 
 
 def test_stored_terms_come_back_and_need_no_tokenizer():
-    hashes = hash_terms(terms(MEMORY.text))
+    other = hash_terms(["brighton", "brighton", "sea"])  # not what the text has
 
-    page = {field_of(MEMORY): value(MEMORY, encode(MEMORY, hashes))}
-    ((_, back),) = loaded(page).entries()
+    state, _ = loaded({field_of(MEMORY): value(MEMORY, encode(MEMORY, other))})
 
-    assert back.tolist() == hashes.tolist()
+    assert state.length.tolist() == [3]
+    assert state.keyword.scores(hash_terms(["sea"])).tolist() != [0.0]
 
 
 def test_terms_of_another_version_are_made_again(monkeypatch):
-    payload = encode(MEMORY, hash_terms(terms(MEMORY.text)))
+    payload = encode(MEMORY, hash_terms(["sea"]))
     monkeypatch.setattr(records, "TERMS_VERSION", records.TERMS_VERSION + 1)
 
-    ((_, back),) = loaded({field_of(MEMORY): value(MEMORY, payload)}).entries()
+    state, _ = loaded({field_of(MEMORY): value(MEMORY, payload)})
 
-    assert back is None
+    assert state.length.tolist() == [len(terms(MEMORY.text))]
+    assert state.keyword.scores(hash_terms(["sea"])).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_a_memory_on_two_pages_the_newer_counts(order):
+    newer = replace(MEMORY, text="newer")
+    pages = [{field_of(MEMORY): value(MEMORY)}, {field_of(newer): b"- 9 4 2 " + encode(newer)}]
+
+    state, _ = loaded(*(pages[at] for at in order))
+
+    assert (state.size, state.memory(state.row_of(MEMORY.memory_id)).text) == (1, "newer")
 
 
 def test_tombstones_and_the_counter_are_no_records():
     gone = Deleted(kind=Kind.MEMORY, id="m", sequence=8)
 
-    loader = loaded({field_of(gone): value(gone), SEQUENCE: b"8"})
+    state, loader = loaded({field_of(gone): value(gone), SEQUENCE: b"8"})
 
-    assert loader.entries() == []
+    assert (state.size, loader.count) == (0, 0)
     assert (loader.sequence, loader.damaged) == (8, 0)
 
 
@@ -97,11 +121,11 @@ def test_a_subject_without_a_vector_takes_its_names_also_from_a_later_page():
         Subject(subject_id=id, name=name, vector=NO_VECTOR, sequence=3)
         for id, name in (("a", "red kite"), ("b", "RED   Kite"))
     ]
-    loader = loaded({field_of(draft): value(draft) for draft in drafts})
+    page = {field_of(draft): value(draft) for draft in drafts}
+    state, loader = loaded(page, {name_field("Red Kite"): value(None, pack(VECTOR))})
 
-    loader.add({name_field("Red Kite"): value(None, pack(VECTOR))})
-
-    assert [record.vector.tolist() for record, _ in loader.entries()] == [VECTOR.tolist()] * 2
+    assert state.subjects.matrix.tolist() == [VECTOR.tolist()]  # of equal names: one node
+    assert (loader.count, loader.damaged) == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -123,28 +147,26 @@ def test_a_damaged_record_is_left_out_alone_and_its_text_is_not_logged(damaged, 
     sound = value(MEMORY)
 
     with caplog.at_level(logging.ERROR):
-        loader = loaded({b"mbad": damaged, field_of(MEMORY): sound})
+        state, loader = loaded({b"mbad": damaged, field_of(MEMORY): sound})
 
-    assert [record.memory_id for record, _ in loader.entries()] == [MEMORY.memory_id]
+    assert (state.size, state.row_of(MEMORY.memory_id)) == (1, 0)
     assert loader.damaged == 1
     assert len(caplog.records) == 1
     assert "kite" not in caplog.text
 
 
 def test_a_vector_of_another_space_is_left_out():
-    loader = Loader(VectorSpace("hash:4", 4))
+    state, loader = loaded({field_of(MEMORY): value(MEMORY)}, space=VectorSpace("hash:4", 4))
 
-    loader.add({field_of(MEMORY): value(MEMORY)})
-
-    assert (loader.entries(), loader.damaged) == ([], 1)
+    assert (state.size, loader.damaged) == (0, 1)
 
 
 def test_a_subject_whose_name_has_no_vector_is_left_out():
     draft = Subject(subject_id="a", name="kite", vector=NO_VECTOR, sequence=3)
 
-    loader = loaded({field_of(draft): value(draft)})
+    state, loader = loaded({field_of(draft): value(draft)})
 
-    assert (loader.entries(), loader.damaged) == ([], 1)
+    assert (len(state.subjects), loader.damaged) == (0, 1)
 
 
 def test_a_pair_comes_back_as_it_was_stored():
