@@ -91,8 +91,8 @@ def terms(text: str) -> list[str]:
     """
     folded = normal(text).replace("’", "'")
     tokens, grams = (_ASCII_TOKEN.findall(folded), []) if folded.isascii() else _tokens(folded)
-    words = [word for token in tokens if (word := _word(token)) and word not in _STOP_WORDS]
-    return _local.stem(words) + grams
+    words = [_word(t) if "'" in t else t[:_LONGEST_WORD] for t in tokens]
+    return _local.stem([word for word in words if word and word not in _STOP_WORDS]) + grams
 
 
 def _tokens(folded: str) -> tuple[list[str], list[str]]:
@@ -108,8 +108,9 @@ def _tokens(folded: str) -> tuple[list[str], list[str]]:
 
 
 def _word(token: str) -> str:
-    word = token[:_LONGEST_WORD]
-    return _CLITIC.sub("", word) if "'" in word else word
+    """Return a token that has an apostrophe without its clitics."""
+    word: str = _CLITIC.sub("", token[:_LONGEST_WORD])
+    return word
 
 
 def _grams(run: str) -> list[str]:
@@ -127,6 +128,8 @@ def hash_terms(terms: Iterable[str]) -> Terms:
 
 def is_blank(text: str) -> bool:
     """Return whether ``text`` shows nothing: only spaces, controls, zero-width characters."""
+    if text[:1].isalnum():  # nearly always
+        return False
     return all(unicodedata.category(character) in _BLANK for character in text)
 
 

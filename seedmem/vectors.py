@@ -6,6 +6,7 @@ a computed one float32.
 
 import base64
 import binascii
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,11 +39,11 @@ def unit(vector: NDArray[np.floating]) -> Vector:
         VectorError: a component is NaN or infinite, or all are (nearly) zero.
     """
     wide = np.asarray(vector, dtype=np.float64)
-    if not np.isfinite(wide).all():
+    norm = math.sqrt(wide @ wide)
+    if not math.isfinite(norm):
+        if np.isfinite(wide).all():
+            raise VectorError("vector is too long for its norm to be computed")
         raise VectorError("vector has a component that is NaN or infinite")
-    norm = float(np.sqrt(wide @ wide))
-    if not np.isfinite(norm):
-        raise VectorError("vector is too long for its norm to be computed")
     if norm < _SMALLEST_NORM:
         raise VectorError(f"vector has no direction: its norm is {norm:g}")
     return (wide / norm).astype(np.float32)
@@ -66,8 +67,8 @@ def from_wire(value: str | Sequence[float], dim: int) -> Vector:
     """
     if isinstance(value, str):
         try:
-            raw = base64.b64decode(value, validate=True)
-        except (binascii.Error, ValueError) as error:
+            raw = binascii.a2b_base64(value, strict_mode=True)
+        except ValueError as error:  # binascii.Error is one
             raise VectorError(f"vector is a string but not base64: {error}") from error
         if len(raw) != 4 * dim:
             raise VectorError(f"vector has {len(raw)} bytes, want {4 * dim} (float32 × {dim})")

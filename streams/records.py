@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from seedmem.memory import Deleted, Kind, Memory, Record, Relation, Subject
 from seedmem.text import TERMS_VERSION, Terms, hash_terms, normal, terms
-from seedmem.vectors import Vector, pack
+from seedmem.vectors import Matrix, Vector, pack, unit_rows
 from streams.errors import DamagedRecordError
 from streams.store import MEMORY, NAME, SUBJECT, TOMBSTONE, Placed, field
 
@@ -106,13 +106,18 @@ def encode(record: Record, term_hashes: Terms | None = None) -> bytes:
     stored = StoredMemory(
         record.text,
         pack(record.vector),
-        _term_bytes(hashes),
+        stored_terms(hashes),
         0 if term_hashes is None else TERMS_VERSION,
         record.created_at,
         record.session_id,
         record.role,
         dict(record.metadata),
     )
+    return encode_memory(stored)
+
+
+def encode_memory(stored: StoredMemory) -> bytes:
+    """Return the payload of a memory."""
     return _encoder.encode(stored)
 
 
@@ -173,20 +178,27 @@ def subject_of(id: str, stored: StoredSubject, vector: Vector, placed: Placed) -
     )
 
 
+def stored_terms(hashes: Terms) -> bytes:
+    """Return the stored form of hashed terms: little-endian uint32."""
+    return hashes.astype("<u4").tobytes()
+
+
 def term_bytes(stored: StoredMemory) -> bytes:
     """Return a memory's hashed terms as they are stored, made again if they are of another time."""
     if stored.terms_version == TERMS_VERSION:
         return stored.terms
-    return _term_bytes(hash_terms(terms(stored.text)))
+    return stored_terms(hash_terms(terms(stored.text)))
+
+
+def stored_rows(vectors: Sequence[Vector], dim: int) -> tuple[list[bytes], Matrix]:
+    """Return the stored form of each unit vector, and as (n, d) what loading makes of them."""
+    packed = np.array(vectors, dtype="<f2").reshape(-1, dim)
+    return [row.tobytes() for row in packed], unit_rows(packed.astype(np.float64))
 
 
 def rows_of(vectors: Sequence[bytes], dim: int) -> NDArray[np.float64]:
     """Return stored vectors as (n, d) rows, as long as they were stored: nearly unit."""
     return np.frombuffer(b"".join(vectors), dtype="<f2").reshape(-1, dim).astype(np.float64)
-
-
-def _term_bytes(hashes: Terms) -> bytes:
-    return hashes.astype("<u4").tobytes()
 
 
 def _stored_subject(subject: Subject) -> StoredSubject:

@@ -7,7 +7,7 @@ a user go is free, and what goes wrong here is answered by letting go.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -105,23 +105,28 @@ class HotUsers:
             load.task.add_done_callback(_retrieve)
         return await asyncio.shield(load.task)
 
-    async def apply(self, user_id: str, entries: Sequence[Entry]) -> None:
-        """Bring durable records into a user's state, if the user is hot or just loading."""
-        load = self._loading.get(user_id)
-        if load is not None:
-            load.later.extend(entries)
+    def follows(self, user_id: str) -> bool:
+        """Whether durable records of a user must be brought in: the user is hot or just loading."""
+        return user_id in self._hot or user_id in self._loading
+
+    async def apply(self, fresh: Mapping[str, Sequence[Entry]]) -> None:
+        """Bring durable records, by user, into the states of those who are hot or just loading."""
+        found: dict[HotUser, Sequence[Entry]] = {}
+        for user_id, entries in fresh.items():
+            load, hot = self._loading.get(user_id), self._hot.get(user_id)
+            if load is not None:
+                load.later.extend(entries)
+            elif hot is not None and entries:
+                found[hot] = entries
+        if not found:
             return
-        hot = self._hot.get(user_id)
-        if hot is None or not entries:
-            return
-        try:
-            await self._run(self._executor, _bring_in, hot, entries)
-        except Exception:
-            self.failures += 1
-            self.forget(user_id)
-            logger.exception("a hot user was let go: a durable record could not be applied")
-        else:
-            self._settle(hot)
+        failed = await self._run(self._executor, _bring_all_in, found)
+        for hot in found:
+            if hot in failed:
+                self.failures += 1
+                self.forget(hot.user_id)
+            else:
+                self._settle(hot)
 
     async def swap_adapter(self, user_id: str) -> None:
         """Have the stored adapter serve from the next query on, if the user is hot or loading.
@@ -222,6 +227,18 @@ def _bring_in(hot: HotUser, entries: Sequence[Entry]) -> None:
     with hot.lock:
         hot.state.load(entries)
         hot.measure(max(record.sequence for record, _ in entries))
+
+
+def _bring_all_in(found: Mapping[HotUser, Sequence[Entry]]) -> set[HotUser]:
+    """Return the users whose state could not take a record, and is not to be used any more."""
+    failed = set()
+    for hot, entries in found.items():
+        try:
+            _bring_in(hot, entries)
+        except Exception:
+            logger.exception("a hot user is let go: a durable record could not be applied")
+            failed.add(hot)
+    return failed
 
 
 def _bend(hot: HotUser, adapter: Adapter | None) -> None:

@@ -1,25 +1,24 @@
 """memory-created → record and index: make memories durable, then searchable."""
 
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import faust
 import msgspec
 
-from seedmem.memory import Deleted, Kind, Memory, Record
-from seedmem.text import Terms, hash_terms, terms
-from seedmem.vectors import Matrix, Vector, VectorSpace, pack, unpack
+from seedmem.memory import Deleted, Kind
+from seedmem.text import TERMS_VERSION, hash_terms, terms
+from seedmem.vectors import Matrix, Vector, VectorSpace
 from streams.agents.vectors import check_text, given_vector
 from streams.delivery import Delivery, Stream
 from streams.embedding import Embedder
 from streams.events import MemoryCreated
 from streams.faustapp import raw_topic
+from streams.indexing import Change, index
 from streams.intake import Received
-from streams.loader import Entry
-from streams.records import encode, field_of
+from streams.records import StoredMemory, encode_memory, memory_of, stored_rows, stored_terms
 from streams.settings import Settings
-from streams.store import Placed, RecordStore, Write
+from streams.store import MEMORY, TOMBSTONE, RecordStore, Write, field
 from streams.topics import Topics
 from streams.users import HotUsers
 from streams.wire import seconds
@@ -50,18 +49,11 @@ def register(
     def prepare(received: Received[MemoryCreated]) -> Draft:
         return draft(received, embedder.space)
 
-    async def index(drafts: Sequence[Draft]) -> None:
+    async def apply(drafts: Sequence[Draft]) -> None:
         bare = [d.event.text for d in drafts if d.vector is None and not d.event.deleted]
         encoded = await embedder.encode(bare)
-        entries, writes = await embedder.run(_records, drafts, encoded, embedder.space)
-        fresh: dict[str, list[Entry]] = defaultdict(list)
-        async with users.changing:
-            placed = await store.put(writes)
-            for d, (record, hashes), place in zip(drafts, entries, placed, strict=True):
-                if place is not None:  # not refused as older than what is stored
-                    fresh[d.event.user_id].append((_placed(record, place), hashes))
-            for user_id, entries_of_user in fresh.items():
-                await users.apply(user_id, entries_of_user)
+        changes = await embedder.run(_changes, drafts, encoded, embedder.space)
+        await index(changes, store, users)
 
     @app.agent(raw_topic(app, topics.memory_created), name="index_memories", concurrency=1)
     async def index_memories(stream: Stream) -> None:
@@ -69,7 +61,7 @@ def register(
         await delivery.in_batches(
             stream,
             prepare,
-            index,
+            apply,
             kind=MemoryCreated,
             size=settings.batch_size,
             within=settings.batch_wait,
@@ -87,51 +79,49 @@ def draft(received: Received[MemoryCreated], space: VectorSpace) -> Draft:
     return Draft(event, received.offset, vector, created_at)
 
 
-def _records(
-    drafts: Sequence[Draft], encoded: Matrix, space: VectorSpace
-) -> tuple[list[Entry], list[Write]]:
-    """Return each draft's record and its write: CPU work, some milliseconds a batch.
+def _changes(drafts: Sequence[Draft], encoded: Matrix, space: VectorSpace) -> list[Change]:
+    """Return what each draft changes: CPU work, some milliseconds a batch.
 
     ``encoded`` has a row for each draft that is no tombstone and had no vector.
     """
     rows = iter(encoded)
-    entries: list[Entry] = []
-    for d in drafts:
-        if d.event.deleted:
-            tombstone = Deleted(kind=Kind.MEMORY, id=d.event.memory_id, sequence=0)
-            entries.append((tombstone, None))
-        else:
-            entries.append(_memory(d, next(rows) if d.vector is None else d.vector, space))
-    return entries, [_write(d, entry) for d, entry in zip(drafts, entries, strict=True)]
+    living = [d for d in drafts if not d.event.deleted]
+    vectors = [next(rows) if d.vector is None else d.vector for d in living]
+    # A hot user gets the vectors that a load would give: a restart changes no score.
+    made = map(_made, living, *stored_rows(vectors, space.dim))
+    return [_buried(d) if d.event.deleted else next(made) for d in drafts]
 
 
-def _memory(draft: Draft, vector: Vector, space: VectorSpace) -> tuple[Memory, Terms]:
-    event = draft.event
-    memory = Memory(
-        memory_id=event.memory_id,
+def _made(draft: Draft, packed: bytes, vector: Vector) -> Change:
+    event, hashes = draft.event, hash_terms(terms(draft.event.text))
+    stored = StoredMemory(
         text=event.text,
-        vector=unpack(pack(vector), space.dim),  # as it will be loaded: a restart changes no score
-        sequence=0,
-        born=0,
+        vector=packed,
+        terms=stored_terms(hashes),
+        terms_version=TERMS_VERSION,
         created_at=draft.created_at,
         session_id=event.session_id,
         role=event.role,
         metadata={name: _text(value) for name, value in event.metadata.items()},
     )
-    return memory, hash_terms(terms(event.text))
-
-
-def _write(draft: Draft, entry: Entry) -> Write:
-    event, (record, hashes) = draft.event, entry
-    return Write(
-        event.user_id, field_of(record), event.version, draft.arrival, encode(record, hashes)
+    return Change(
+        _write(draft, encode_memory(stored)),
+        lambda place: (memory_of(event.memory_id, stored, vector, place), hashes),
     )
 
 
-def _placed(record: Record, place: Placed) -> Record:
-    if isinstance(record, Memory):
-        return replace(record, sequence=place.sequence, born=place.born)
-    return replace(record, sequence=place.sequence)
+def _buried(draft: Draft) -> Change:
+    memory_id = draft.event.memory_id
+    return Change(
+        _write(draft, TOMBSTONE),
+        lambda place: (Deleted(kind=Kind.MEMORY, id=memory_id, sequence=place.sequence), None),
+    )
+
+
+def _write(draft: Draft, payload: bytes) -> Write:
+    event = draft.event
+    name = field(MEMORY, event.memory_id)
+    return Write(event.user_id, name, event.version, draft.arrival, payload)
 
 
 def _text(value: object) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import faust
 
-from seedmem.memory import Deleted, Kind, Record, Relation, Subject
+from seedmem.memory import Deleted, Kind, Relation, Subject
 from seedmem.text import normal
 from seedmem.vectors import Vector, VectorSpace, pack, unpack
 from streams.agents.vectors import check_text, given_vector
@@ -14,11 +14,11 @@ from streams.delivery import Delivery, Stream
 from streams.embedding import Embedder
 from streams.events import SubjectExtracted
 from streams.faustapp import raw_topic
+from streams.indexing import Change, index
 from streams.intake import Received
-from streams.loader import Entry
 from streams.records import NO_VECTOR, encode, field_of, name_field
 from streams.settings import Settings
-from streams.store import Placed, RecordStore, Write
+from streams.store import RecordStore, Write
 from streams.topics import Topics
 from streams.users import HotUsers
 
@@ -63,14 +63,8 @@ def register(
     async def link(drafts: Sequence[Draft]) -> None:
         names = {d.name: d.arrival for d in drafts if d.takes_name}
         vectors, writes = await _name_vectors(names, embedder, store)
-        async with users.changing:
-            placed = await store.put([*writes, *map(_write, drafts)])
-            fresh: dict[str, list[Entry]] = defaultdict(list)
-            for d, place in zip(drafts, placed[len(writes) :], strict=True):
-                if place is not None:  # not refused as older than what is stored
-                    fresh[d.event.user_id].append((_placed(d, place, vectors), None))
-            for user_id, entries in fresh.items():
-                await users.apply(user_id, entries)
+        kept = [Change(write, None) for write in writes]
+        await index([*kept, *(_change(d, vectors) for d in drafts)], store, users)
 
     @app.agent(raw_topic(app, topics.subject_extracted), name="link_subjects", concurrency=1)
     async def link_subjects(stream: Stream) -> None:
@@ -139,12 +133,9 @@ async def _name_vectors(
     return vectors, writes
 
 
-def _placed(d: Draft, place: Placed, vectors: Mapping[Name, Vector]) -> Record:
-    record = replace(d.record, sequence=place.sequence)
-    if d.takes_name and isinstance(record, Subject):
-        return replace(record, vector=vectors[d.name])
-    return record
-
-
-def _write(d: Draft) -> Write:
-    return Write(d.event.user_id, field_of(d.record), d.event.version, d.arrival, encode(d.record))
+def _change(d: Draft, vectors: Mapping[Name, Vector]) -> Change:
+    event, record = d.event, d.record
+    write = Write(event.user_id, field_of(record), event.version, d.arrival, encode(record))
+    if isinstance(record, Subject) and d.takes_name:
+        record = replace(record, vector=vectors[d.name])
+    return Change(write, lambda place: (replace(record, sequence=place.sequence), None))

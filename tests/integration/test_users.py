@@ -48,10 +48,10 @@ async def test_an_unknown_user_is_empty(users):
 
 
 async def test_a_hot_user_sees_writes_and_a_cold_one_costs_nothing(store, users):
-    await users.apply("cold", await remember(store, "cold", [1]))
+    await users.apply({"cold": await remember(store, "cold", [1])})
     user = await users.get("ada")
 
-    await users.apply("ada", await remember(store, "ada", [1, 2]))
+    await users.apply({"ada": await remember(store, "ada", [1, 2])})
 
     assert ids(user) == {"m1", "m2"}
     assert "cold" not in users
@@ -63,8 +63,8 @@ async def test_a_deleted_text_is_gone_from_the_hot_user_and_after_a_reload(store
     tombstone = Deleted(kind=Kind.MEMORY, id="m1", sequence=2)
     await store.put([Write("ada", field_of(tombstone), None, 2, encode(tombstone))])
 
-    await users.apply("ada", [(tombstone, None)])
-    await users.apply("ada", entries)  # late again
+    await users.apply({"ada": [(tombstone, None)]})
+    await users.apply({"ada": entries})  # late again
 
     assert texts(user) == set()
     users.forget("ada")
@@ -95,7 +95,7 @@ async def test_writes_during_a_load_are_in_it(store, users):
     await remember(store, "ada", range(1_200))
     loading = asyncio.create_task(users.get("ada"))
     for number in range(1_200, 1_300):
-        await users.apply("ada", await remember(store, "ada", [number]))
+        await users.apply({"ada": await remember(store, "ada", [number])})
 
     user = await loading
 
@@ -130,7 +130,7 @@ async def test_the_least_recently_used_goes_first_and_the_last_touched_stays(sto
 
         assert [name in few for name in ("a", "b", "c")] == [True, False, True]
         assert (few.evictions, few.nbytes <= 2.5 * one) == (1, True)
-        await few.apply("c", await remember(store, "c", range(50, 1_000)))
+        await few.apply({"c": await remember(store, "c", range(50, 1_000))})
         assert [name in few for name in ("a", "c")] == [False, True]
         await few.close()
         assert few.nbytes == 0
@@ -155,7 +155,7 @@ async def test_a_user_whose_state_cannot_take_a_record_is_let_go_and_reloaded(st
     await users.get("ada")
     wrong = replace(memory(2), sequence=9, vector=np.ones(3, dtype=np.float32))
 
-    await users.apply("ada", [(wrong, None)])
+    await users.apply({"ada": [(wrong, None)]})
 
     assert (users.failures, "ada" in users) == (1, False)
     assert ids(await users.get("ada")) == {"m1"}

@@ -39,7 +39,7 @@ async def test_growth_is_saved_again(store, large):
     await large.get("ada")
     await until(lambda: large.caretaker.saves == 1)
 
-    await large.apply("ada", await remember(store, "ada", range(1_000, 1_150)))
+    await large.apply({"ada": await remember(store, "ada", range(1_000, 1_150))})
 
     await until(lambda: large.caretaker.saves == 2)
     assert large.caretaker.builds == 1
