@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_WIDE = 250  # columns of a file or a pipe, which has no edge to wrap lines at
+
 
 def as_json(value: object) -> None:
     """Print ``value`` as one line of JSON."""
@@ -24,7 +26,10 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: st
     made = _empty(columns, title)
     for row in rows:
         made.add_row(*(_shown(cell) for cell in row))
-    Console(soft_wrap=False).print(made)
+    console = Console()
+    if not console.is_terminal:
+        console.width = _WIDE
+    console.print(made)
 
 
 def step(line: str) -> None:

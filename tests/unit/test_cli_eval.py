@@ -27,7 +27,7 @@ def file(tmp_path):
 
 def run(tmp_path, *words):
     cache = ["--encoder", "hash:32", "--cache", str(tmp_path / "cache")]
-    return CliRunner().invoke(app, [*words, *cache], env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, [*words, *cache])
 
 
 def test_a_file_is_measured_by_every_method_and_written_whole(file, tmp_path):
@@ -43,13 +43,21 @@ def test_a_file_is_measured_by_every_method_and_written_whole(file, tmp_path):
     assert set(written["questions"][0]["hits"][0]) == {"memory_id", "score", "parts"}
 
 
+def test_in_a_pipe_a_row_is_one_line(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    result = run(tmp_path, str(file), "--method", "full", "--method", "dense+bm25")
+
+    [heading] = {line for line in result.output.splitlines() if "method" in line and "R@1" in line}
+    assert "won/lost@10" in heading
+    assert all("…" not in line for line in result.output.splitlines())
+
+
 def test_two_runs_are_compared(file, tmp_path):
     for name in ("a.json", "b.json"):
         run(tmp_path, str(file), "--method", "full", "--json", str(tmp_path / name))
 
-    result = CliRunner().invoke(
-        app, ["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")], env={"COLUMNS": "200"}
-    )
+    result = CliRunner().invoke(app, ["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")])
 
     assert result.exit_code == 0, result.output
     assert "+0.000" in result.output
