@@ -9,7 +9,7 @@ UV := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes 
 	--custom-compile-command "make lock" --quiet $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow bench format check lock clean
+.PHONY: help demo test test-slow test-faults bench format check lock clean
 
 help:  ## list the targets
 	@sed -nE "s/^([a-z-]+):.*## (.*)/  make \1\t\2/p" $(MAKEFILE_LIST) | expand -t 18
@@ -22,6 +22,9 @@ test: $(VENV)/test  ## run the tests, against real Kafka and Redis
 
 test-slow: $(VENV)/test  ## run the tests that need minutes
 	$(PYTEST) -m slow
+
+test-faults: $(VENV)/test  ## run the tests that break brokers, Redis and workers, and report
+	$(PYTEST) tests/faults $(ARGS)
 
 bench: $(VENV)/test  ## measure speed and size, PART=query for one part; takes half an hour
 	$(BIN)/python -m benchmarks $(PART) --json bench.json --chart docs/benchmarks
@@ -42,7 +45,7 @@ lock: $(VENV)/test  ## bring the lock files in line with pyproject.toml
 	$(UV) pyproject.toml --all-extras -o requirements/test.txt
 	$(UV) pyproject.toml --extra local --extra extract --constraint requirements/test.txt \
 		-o requirements/serve.txt
-	$(UV) pyproject.toml --extra extract --constraint requirements/test.txt \
+	$(UV) pyproject.toml --extra extract --extra tracing --constraint requirements/test.txt \
 		-o requirements/image.txt
 
 clean:  ## remove the virtual environment and every cache

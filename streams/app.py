@@ -13,7 +13,7 @@ import tenacity
 from faust.types import TP
 
 from seedmem.encode import Encoder, RemoteOptions, load_encoder
-from streams import metrics, selftest, topics
+from streams import metrics, selftest, topics, tracing
 from streams.cpus import available_cpus
 from streams.delivery import end_process
 from streams.errors import TransientError
@@ -31,8 +31,7 @@ logger = logging.getLogger(__name__)
 
 STARTUP = 60.0  # seconds that Kafka and Redis get to answer before the worker gives up
 SHUTDOWN = 20.0  # seconds from the signal until the process ends, finished or not
-STUCK = 120.0  # seconds without progress, while there is lag, until liveness fails
-FITTING = 1_800.0  # the same for the role retrain, whose events are fits
+FITTING = 15  # times ``stuck_after`` for the role retrain, whose events are fits
 CAUGHT_UP = 1_000  # events that a partition may lag behind while the worker is ready
 PING = 1.0  # seconds between two looks at Redis
 
@@ -45,8 +44,10 @@ def run(settings: Settings) -> None:
     Raises:
         StreamsError: it cannot start, or a dependency refused for good.
     """
-    configure()
+    configure(settings.log_format)
+    tracing.start(settings, f"seedmem-{settings.role}")
     asyncio.run(Worker(settings).run())
+    tracing.flush()
     logging.shutdown()
     os._exit(0)  # a thread that still fits an adapter would hold the process; it decides nothing
 
@@ -78,8 +79,9 @@ class Worker:
             app = make_app(settings)
             self._progress = progress_of(app)
             parts = Parts(app, settings, encoder, store, self._progress)
-            metrics.expose(self._progress, parts.users)
+            metrics.expose(self._progress, parts.users, store)
             ROLES[settings.role](parts)
+            await _patiently(lambda: asyncio.to_thread(_report_gaps, app, settings))
             self._follow_assignment(parts)
             await self._serve(app, store)
         finally:
@@ -121,6 +123,11 @@ class Worker:
         async def on_assigned(_app: Any, /, *assigned: Any, **_: Any) -> None:
             parts.progress.assign(Partition(tp.topic, tp.partition) for tp in assigned[0])
             ours = {tp.partition for tp in assigned[0]}
+            if max(ours, default=0) >= total:
+                end_process(
+                    f"a partition {max(ours)} was added and SEEDMEM_PARTITIONS is {total}: "
+                    "most users are on another partition now; move to new topics"
+                )
             parts.users.drop(lambda user: owner_of(key_of(user), total) not in ours)
             self._trouble = None
 
@@ -144,7 +151,8 @@ class Worker:
         return time.monotonic() - self._redis_seen_at > 5 * PING
 
     def _live(self) -> str | None:
-        patience = FITTING if self._settings.role == "retrain" else STUCK
+        settings = self._settings
+        patience = settings.stuck_after * (FITTING if settings.role == "retrain" else 1)
         if self._progress is None or self._redis_is_away:
             return None
         stuck = self._progress.stuck(patience)
@@ -168,6 +176,21 @@ def _load_encoder(settings: Settings) -> Encoder:
         dim=settings.encoder_dim,
     )
     return load_encoder(settings.encoder, threads=settings.threads, remote=remote)
+
+
+def _report_gaps(app: faust.App, settings: Settings) -> None:
+    """Log and count the events that were deleted before this role had read them."""
+    names = {name for topic in app.topics for name in topic.topics}
+    for gap in topics.gaps(settings, names):
+        place = (gap.topic, gap.partition)
+        if gap.first is None:
+            logger.warning("%s[%d] begins at %d, and the group has no offset", *place, gap.end)
+            continue
+        logger.error(
+            "%s[%d]: events %d to %d were deleted before they were read; state may lack them",
+            *place, gap.first, gap.end - 1,
+        )  # fmt: skip
+        metrics.missed(*place, gap.end - gap.first)
 
 
 def progress_of(app: faust.App) -> Progress:

@@ -1,7 +1,6 @@
 """The client: remember, forget, ask and recalled, over kafka-python. It is thread-safe.
 
-A call that changes something returns when the brokers have the event, with the token
-that a later ``ask(after=…)`` waits for.
+A call that changes something returns, once the brokers have it, the token of ``ask(after=…)``.
 """
 
 import time
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedmem.vectors import to_wire
+from streams import tracing
 from streams.errors import AnswerTimeout
 from streams.events import (
     After,
@@ -231,7 +231,7 @@ class Client:
 
     def _answer(self, question: QueryAsked, timeout: float) -> Answer:
         until = time.monotonic() + timeout
-        with self._replies.expect(question.request_id) as reply:
+        with tracing.asking(question.user_id), self._replies.expect(question.request_id) as reply:
             self._sender.send(question, timeout=timeout)
             try:
                 return reply.result(max(0.0, until - time.monotonic()))

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import faust
 from faust.types import EventT, StreamT
 
-from streams import metrics
+from streams import metrics, tracing
 from streams.errors import PermanentError
 from streams.events import Event
 from streams.intake import Intake, Received
@@ -77,7 +77,8 @@ class Delivery:
                 for raw in mine:
                     if (received := await self._admitted(raw, kind, prepare)) is not None:
                         ready.append((raw, received))
-                await self._apply(ready, apply)
+                with tracing.processing([raw.message for raw, _ in ready]):
+                    await self._apply(ready, apply)
                 for raw in mine:
                     self._ack(raw)
 
@@ -121,7 +122,8 @@ class Delivery:
         refuse: Callable[[Raw, RefusedError], Awaitable[None]],
     ) -> None:
         try:
-            await handle(self._intake.admit(raw, kind))
+            with tracing.processing([raw.message]):
+                await handle(self._intake.admit(raw, kind))
             metrics.applied(raw.message.topic, raw.message.timestamp)
             return
         except RefusedError as error:

@@ -17,6 +17,7 @@ FOREVER = 7 * 86_400.0  # seconds; a worker that overstays max.poll.interval nev
 COMMIT_INTERVAL = 0.5  # seconds; what a killed worker's successor reads again
 POLL = 200  # records; with the buffer below, one full agent does not block the others
 FETCH = 65_536  # bytes of a partition fetched at once; a question waits behind what was fetched
+METADATA_AGE = 30.0  # seconds after which a partition that was added is noticed
 BUFFER = 4_096  # events of one agent's queue; keep POLL × partitions ≤ 0.2 × BUFFER
 
 
@@ -44,6 +45,7 @@ def make_app(settings: Settings) -> faust.App:
         consumer_group_instance_id=settings.instance_id or None,
         broker_max_poll_records=POLL,
         consumer_max_fetch_size=FETCH,
+        consumer_metadata_max_age_ms=int(1000 * METADATA_AGE),
         broker_max_poll_interval=FOREVER,
         broker_session_timeout=settings.session_timeout,
         broker_heartbeat_interval=settings.session_timeout / 20,

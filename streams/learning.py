@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 MOST_PSEUDO_QUERIES = 8_000  # that one fit sees; of a larger user, those of every n-th memory
 
+Outcome = Literal["promoted", "refused", "declined", "failed"]
+"""Refused by the gate; declined where there is too little to learn from."""
 Encode = Callable[[Sequence[str]], Matrix]
 
 
@@ -48,6 +51,8 @@ class Learned:
     """What came of a study."""
 
     reason: str
+    failed: bool = False
+    """Whether a fault of ours kept it from a decision."""
     lesson: Lesson = "none"
     questions: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -60,6 +65,13 @@ class Learned:
     def ships(self) -> bool:
         """Whether the gate lets the candidate serve."""
         return self.gate is not None and self.gate.shipped
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of it, in one word."""
+        if self.gate is None:
+            return "failed" if self.failed else "declined"
+        return "promoted" if self.gate.shipped else "refused"
 
 
 def learn(study: Study, encode: Encode, settings: Settings) -> Learned:
@@ -87,7 +99,7 @@ def learn(study: Study, encode: Encode, settings: Settings) -> Learned:
         return Learned(reason=str(error))
     except Exception as error:
         logger.exception("a retraining failed")
-        return Learned(reason=f"failed: {error!r}")
+        return Learned(reason=f"failed: {error!r}", failed=True)
     return Learned(
         reason=f"too few questions with an answer: got {found}, want {settings.retrain_pairs}",
         questions=found,

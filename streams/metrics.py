@@ -12,6 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from streams.progress import Partition, Progress
+from streams.store import RecordStore
 from streams.users import HotUsers
 
 LOOK = 0.1  # seconds between two looks at the event loop
@@ -20,6 +21,11 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0,
 
 _events = Counter("seedmem_events", "Events by what became of them", ["topic", "outcome"])
 _dead_letters = Counter("seedmem_dead_letters", "Events that were refused", ["topic", "reason"])
+_missed = Counter(
+    "seedmem_missed_events",
+    "Events that retention deleted before they were read",
+    ["topic", "partition"],
+)
 _applied_after = Histogram(
     "seedmem_applied_after_seconds",
     "From an event's timestamp until it is applied; of memory-created: until it is searchable",
@@ -31,6 +37,13 @@ _queries = Histogram(
     "From taking up a query to its reply",
     ["status", "tier"],
     buckets=_SECONDS[:11],
+)
+_retrains = Counter("seedmem_retrains", "Retrainings by what came of them", ["outcome"])
+_gate = Counter("seedmem_gate_decisions", "Candidates by the rule that decided", ["rule"])
+_fits = Histogram(
+    "seedmem_retrain_seconds",
+    "Reading a user, fitting and judging",
+    buckets=(1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0),
 )
 _loop_lag = Histogram(
     "seedmem_event_loop_lag_seconds",
@@ -56,6 +69,19 @@ def answered(status: str, tier: str, seconds: float) -> None:
     _queries.labels(status, tier).observe(seconds)
 
 
+def retrained(outcome: str, rule: str | None, seconds: float) -> None:
+    """Count a retraining; ``rule`` is what decided at the gate, None if it did not get there."""
+    _retrains.labels(outcome).inc()
+    _fits.observe(seconds)
+    if rule is not None:
+        _gate.labels(rule).inc()
+
+
+def missed(topic: str, partition: int, events: int) -> None:
+    """Count events that were gone from the topic before they were read."""
+    _missed.labels(topic, str(partition)).inc(events)
+
+
 async def watch_event_loop() -> None:
     """Measure, for ever, how late the running event loop is."""
     while True:
@@ -67,8 +93,8 @@ async def watch_event_loop() -> None:
 class WorkerCollector(Collector):
     """Reads a worker's partitions and hot users whenever somebody looks."""
 
-    def __init__(self, progress: Progress, users: HotUsers) -> None:
-        self._progress, self._users = progress, users
+    def __init__(self, progress: Progress, users: HotUsers, store: RecordStore) -> None:
+        self._progress, self._users, self._store = progress, users, store
 
     def collect(self) -> Iterator[Metric]:
         """Yield what is true now. Called from the thread of the health server."""
@@ -85,13 +111,22 @@ class WorkerCollector(Collector):
         yield _total("seedmem_evictions", "Users let go for others", users.evictions)
         yield _total("seedmem_apply_failures", "Users let go after a fault", users.failures)
         yield _total("seedmem_damaged_records", "Stored records left out", users.damaged)
+        yield _total(
+            "seedmem_store_losses", "Users with a part of their keys missing", self._store.losses
+        )
         yield _total("seedmem_graph_builds", "Graphs that were built", users.caretaker.builds)
         yield _total("seedmem_graph_saves", "Graphs that were saved", users.caretaker.saves)
 
 
-def expose(progress: Progress, users: HotUsers, *, registry: CollectorRegistry = REGISTRY) -> None:
-    """Have ``registry`` read a worker's partitions and hot users from now on."""
-    registry.register(WorkerCollector(progress, users))
+def expose(
+    progress: Progress,
+    users: HotUsers,
+    store: RecordStore,
+    *,
+    registry: CollectorRegistry = REGISTRY,
+) -> None:
+    """Have ``registry`` read a worker's partitions, hot users and store from now on."""
+    registry.register(WorkerCollector(progress, users, store))
 
 
 def _by_partition(name: str, text: str, values: Mapping[Partition, int]) -> Metric:

@@ -4,6 +4,7 @@ import faust
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 from faust.exceptions import ProducerSendError
 
+from streams import tracing
 from streams.patience import patiently
 
 
@@ -20,7 +21,6 @@ class Outbox:
         key: bytes | None,
         value: bytes | None,
         partition: int | None = None,
-        headers: dict[str, bytes] | None = None,
     ) -> None:
         """Produce one event and return when the broker has acknowledged it.
 
@@ -39,5 +39,6 @@ class Outbox:
                 raise
             return None
 
-        if too_large := await patiently(produce, on=(KafkaError, ProducerSendError)):
-            raise too_large
+        with tracing.sending(topic, key) as headers:
+            if too_large := await patiently(produce, on=(KafkaError, ProducerSendError)):
+                raise too_large

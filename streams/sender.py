@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from streams import tracing
 from streams.errors import TransientError
 from streams.events import (
     AdapterPromoted,
@@ -39,7 +40,9 @@ class Sender:
 
         Raises:
             TransientError: none of them answers.
+            MissingToolError: ``settings.tracing`` wants what is not installed.
         """
+        tracing.start(settings, "seedmem-client")
         self._kafka = settings.kafka
         self._topic_of: dict[type[Event], str] = {
             MemoryCreated: topics.memory_created,
@@ -83,9 +86,10 @@ class Sender:
 
         payload = encode(event)
         decode(payload, type(event))  # what the workers would refuse never leaves
+        topic, key = self._topic_of[type(event)], key_of(event.user_id)
         try:
-            key = key_of(event.user_id)
-            return self._producer.send(self._topic_of[type(event)], payload, key=key)
+            with tracing.sending(topic, key) as headers:
+                return self._producer.send(topic, payload, key=key, headers=headers)
         except KafkaError as error:
             raise self._not_sent(error) from error
 

@@ -5,8 +5,10 @@ field is refused: a misspelt setting never means the default.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -14,12 +16,15 @@ from msgspec import Meta
 from streams.errors import ConfigError
 
 PREFIX = "SEEDMEM_"
+_SERVER = re.compile(r"[^\s,/@]+")
+_REDIS = ("redis", "rediss", "unix")
 NATIVE_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Role = Literal["serve", "extract", "retrain"]
 Positive = Annotated[int, Meta(gt=0)]
 NotNegative = Annotated[int, Meta(ge=0)]
-Seconds = Annotated[float, Meta(gt=0)]
+Measure = Annotated[float, Meta(gt=0, le=1e9)]  # finite
+Seconds = Measure
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,9 +83,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Seconds within which a query without ``deadline_ms`` gets its reply."""
     retrain_pairs: Positive = 40
     """Supervision pairs from which on an adapter is learned from them."""
-    retrain_growth: Annotated[float, Meta(gt=0)] = 0.25
+    retrain_growth: Measure = 0.25
     """Share by which a user's pairs must have grown since the last time to learn anew."""
-    retrain_days: Annotated[float, Meta(gt=0)] = 7.0
+    retrain_days: Measure = 7.0
     """Days since a user's last decision from which on ``adapters retrain --due`` asks for one."""
     reply_topics: tuple[str, ...] = ()
     """Reply topics that a query may name, besides the default one."""
@@ -90,12 +95,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Seconds until one Redis call counts as failed (it is then retried)."""
     instance_id: str = ""
     """Static group membership, for example the pod name. Empty: dynamic membership."""
-    session_timeout: Seconds = 10.0
-    """Seconds without a heartbeat until the group gives a worker's partitions away."""
+    session_timeout: Seconds = 6.0
+    """Seconds without a heartbeat until the group gives a worker's partitions away. Brokers take
+    6 at the least, unless they are told otherwise."""
     health_host: str = "127.0.0.1"
     """Address that liveness, readiness and metrics are served on."""
     health_port: Annotated[int, Meta(ge=0, le=65535)] = 0
     """Port of liveness, readiness and metrics; 0 picks a free one."""
+    stuck_after: Seconds = 120.0
+    """Seconds that a partition may stand still, while events wait, until liveness fails; the role
+    retrain has 15 times as long."""
+    log_format: Literal["text", "json"] = "text"
+    """``json``: each line of a worker's log is one JSON object."""
+    tracing: bool = False
+    """Trace events by OpenTelemetry, from a question to its reply. Where spans go, the standard
+    OTEL_* variables say. Needs the extra ``tracing``."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None, **overrides: object) -> "Settings":
@@ -115,9 +129,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def of(cls, fields: Mapping[str, object]) -> "Settings":
         """Return the settings that ``fields`` make. Raises ``ConfigError`` as ``from_env`` does."""
         try:
-            return msgspec.convert(dict(fields), cls, strict=False)
+            settings = msgspec.convert(dict(fields), cls, strict=False)
         except msgspec.ValidationError as error:
             raise ConfigError(f"setting does not fit: {error}") from error
+        _check_addresses(settings)
+        return settings
 
     def to_env(self) -> dict[str, str]:
         """Return the environment that makes a child process run with these settings."""
@@ -136,6 +152,28 @@ def tame_native_libraries(threads: int) -> None:
 
 
 _FIELDS = tuple(Settings.__struct_fields__)
+
+
+def _check_addresses(settings: Settings) -> None:
+    """Raise ``ConfigError`` where a library would raise what names no setting, or wait for ever."""
+    for server in settings.kafka.split(","):
+        if not _SERVER.fullmatch(server) or not _has_port(f"kafka://{server}"):
+            raise ConfigError(f"SEEDMEM_KAFKA: got {server!r}, want HOST:PORT, comma-separated")
+    scheme, separator, _ = settings.redis.partition("://")
+    if scheme not in _REDIS or not separator or not _has_port(settings.redis):
+        hidden = "..." if separator else ""  # the rest may hold a password
+        raise ConfigError(
+            f"SEEDMEM_REDIS: got {scheme + separator + hidden!r}, want redis://HOST:PORT/DATABASE, "
+            "rediss://HOST:PORT/DATABASE or unix://PATH"
+        )
+
+
+def _has_port(url: str) -> bool:
+    """Return whether the port of ``url`` is one, or left out."""
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
 
 
 def _field_of(name: str) -> str:

@@ -4,10 +4,10 @@ A user's events have the same key on every input topic, so with equal partition 
 the same partition number, which the service's assignor gives to one worker.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from streams.errors import TopicsError, TransientError
 from streams.security import client_options
@@ -109,6 +109,39 @@ def was_read(settings: Settings) -> bool:
     with _admin(settings) as admin:
         places = admin.list_group_offsets(group)[group]
     return any(place.offset > 0 for place in places.values())
+
+
+class Gap(NamedTuple):
+    """Events of a partition that its topic does not hold any more and this role has not read."""
+
+    topic: str
+    partition: int
+    first: int | None
+    """Offset of the first; None when the group has no offset there, so that nobody can tell."""
+    end: int
+    """Offset of the first event that is left."""
+
+
+def gaps(settings: Settings, names: Iterable[str]) -> list[Gap]:
+    """Return what retention took from topics ``names`` before this role's group had read it.
+
+    Raises:
+        TransientError: Kafka is away.
+    """
+    from kafka import TopicPartition
+    from kafka.admin import OffsetSpec
+
+    group = group_of(settings)
+    places = [TopicPartition(name, p) for name in names for p in range(settings.partitions)]
+    with _admin(settings) as admin:
+        committed = admin.list_group_offsets(group)[group]
+        starts = admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.EARLIEST))
+    read = {place: kept.offset for place, kept in committed.items() if kept.offset >= 0}
+    return [
+        Gap(place.topic, place.partition, read.get(place), start.offset)
+        for place, start in starts.items()
+        if start.offset > read.get(place, 0)
+    ]
 
 
 def group_of(settings: Settings) -> str:

@@ -44,6 +44,7 @@ HOMES = {
     "jgo": ("streams/local/",),
     "typer": ("streams/cli/",),
     "rich": ("streams/cli/",),
+    "opentelemetry": ("streams/tracing.py",),
     "prometheus_client": ("streams/health.py", "streams/metrics.py"),
 }
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,10 @@ from seedmem.errors import ShapeError
 
 Ranks = NDArray[np.int64]
 """(n,): rank of the best gold memory of each question, from 1."""
+
+Rule = Literal["few", "chance", "not-better", "own-words", "slice", "better"]
+"""What decided: too few questions, pairs that are no better than chance, no gain, a loss on
+memories asked for in their own words or on a kind of question; or that all rules are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,8 @@ class Decision:
     """One-sided, of the paired sign-flip test of ``gain`` > 0."""
     pairs_p_value: float
     """One-sided, of the sign test that golds rank in the upper half of the user's memories."""
+    rule: Rule | None = None
+    """The first rule that was broken, or ``better``; None where an older release decided."""
 
 
 def judge(
@@ -125,29 +132,31 @@ def judge(
         p_value=_sign_flip(gains, config),
         pairs_p_value=_upper_half(current, memories),
     )
-    refusal = _refusal(decision, config)
-    return replace(
-        decision, shipped=refusal is None, reason=refusal or "better, by the paired test"
-    )
+    rule, reason = _ruling(decision, config)
+    return replace(decision, shipped=rule == "better", reason=reason, rule=rule)
 
 
-def _refusal(decision: Decision, config: GateConfig) -> str | None:
-    """Return the first rule that the candidate breaks, with the numbers; None if it breaks none."""
+def _ruling(decision: Decision, config: GateConfig) -> tuple[Rule, str]:
+    """Return the first rule that the candidate breaks, and the numbers; ``better`` for none."""
     questions = decision.overall.current.questions
     if questions < config.fewest:
-        return f"too few held-out questions: got {questions}, want {config.fewest}"
+        return "few", f"too few held-out questions: got {questions}, want {config.fewest}"
     if decision.pairs_p_value > config.plausibility:
         p = decision.pairs_p_value
-        return f"pairs rank no better than chance: p = {p:.3g}, want at most {config.plausibility}"
+        wanted = f"want at most {config.plausibility}"
+        return "chance", f"pairs rank no better than chance: p = {p:.3g}, {wanted}"
     if decision.p_value > config.significance:
         p = decision.p_value
-        return f"not better: MRR {decision.gain:+.4f}, p = {p:.3g}, want {config.significance}"
+        wanted = f"want {config.significance}"
+        return "not-better", f"not better: MRR {decision.gain:+.4f}, p = {p:.3g}, {wanted}"
     if decision.probe.lost > config.probe_bound:
-        return f"own words lose {decision.probe.lost:.4f} MRR, allowed {config.probe_bound}"
+        lost = f"{decision.probe.lost:.4f} MRR, allowed {config.probe_bound}"
+        return "own-words", f"own words lose {lost}"
     for name, compared in decision.slices.items():
         if compared.current.questions >= config.fewest and compared.lost > config.slice_bound:
-            return f"slice {name!r} loses {compared.lost:.4f} MRR, allowed {config.slice_bound}"
-    return None
+            lost = f"{compared.lost:.4f} MRR, allowed {config.slice_bound}"
+            return "slice", f"slice {name!r} loses {lost}"
+    return "better", "better, by the paired test"
 
 
 def _compared(current: Ranks, candidate: Ranks) -> Compared:

@@ -15,7 +15,7 @@ from aiokafka.errors import MessageSizeTooLargeError
 from seedmem.encode import Encoder
 from seedmem.errors import EncoderError
 from seedmem.retrieve import Answer, Hit, Query, retrieve
-from streams import metrics
+from streams import metrics, tracing
 from streams.agents.questions import question_of
 from streams.delivery import Delivery, Raw, Stream
 from streams.errors import StreamsError
@@ -94,6 +94,7 @@ async def answer(received: Received[QueryAsked], answering: Answering) -> None:
     await _send(reply, asked.reply_topic, asked.reply_partition, answering)
     tier = reply.hits[0].tier if reply.hits else "none"
     metrics.answered(reply.status, tier, clock() - started)
+    tracing.note(status=reply.status, tier=tier)
     if asked.text is not None:
         with contextlib.suppress(StreamsError):  # a convenience of memory-recalled, no promise
             await answering.store.questions.keep(asked.user_id, asked.request_id, asked.text)

@@ -16,7 +16,7 @@ from seedmem.errors import EncoderUnavailableError
 from seedmem.learn.pairs import Outcome, Pair
 from seedmem.user import UserState
 from seedmem.vectors import Vector
-from streams import records
+from streams import metrics, records
 from streams.adapters import serving_adapter
 from streams.delivery import Delivery, Stream
 from streams.embedding import Embedder
@@ -100,6 +100,8 @@ class Retraining:
         )
         if not await self.store.adapters.settle(asked.user_id, since, settlement):
             raise TransientError("another decision, or an erasure, came first")
+        rule = None if learned.gate is None else learned.gate.rule
+        metrics.retrained(learned.outcome, rule, verdict.took)
         logger.info("adapter %d → %d: %s", verdict.before, verdict.version, verdict.reason)
         return verdict
 

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from streams import metrics
 from streams.progress import Partition, Progress
 
-CLOSED = {"topic", "partition", "outcome", "reason", "status", "tier", "le"}
+CLOSED = {"topic", "partition", "outcome", "reason", "rule", "status", "tier", "le"}
 
 
 class Caretaker:
@@ -25,13 +25,19 @@ class Users:
         return 3
 
 
+class Store:
+    """As much of ``RecordStore`` as is looked at."""
+
+    losses = 5
+
+
 def value(name: str, registry: CollectorRegistry = REGISTRY, /, **labels: str) -> float:
     return registry.get_sample_value(name, labels) or 0.0
 
 
 def exposed(progress: Progress) -> CollectorRegistry:
     registry = CollectorRegistry()
-    metrics.expose(progress, Users(), registry=registry)
+    metrics.expose(progress, Users(), Store(), registry=registry)
     return registry
 
 
@@ -79,6 +85,24 @@ def test_hot_users_show_as_they_are_when_somebody_looks():
     assert value("seedmem_evictions_total", registry) == 4
     assert value("seedmem_damaged_records_total", registry) == 2
     assert value("seedmem_graph_builds_total", registry) == 2
+    assert value("seedmem_store_losses_total", registry) == 5
+
+
+def test_a_retraining_is_counted_by_outcome_and_by_what_decided_at_the_gate():
+    metrics.retrained("refused", "chance", 4.0)
+    metrics.retrained("declined", None, 1.0)
+
+    outcomes = [value("seedmem_retrains_total", outcome=o) for o in ("refused", "declined")]
+    assert outcomes == [1, 1]
+    assert value("seedmem_gate_decisions_total", rule="chance") == 1
+    assert value("seedmem_retrain_seconds_sum") == 5.0
+
+
+def test_events_that_are_gone_are_counted_by_their_place():
+    metrics.missed("memory-created", 3, 250)
+
+    place = {"topic": "memory-created", "partition": "3"}
+    assert value("seedmem_missed_events_total", **place) == 250
 
 
 async def test_a_busy_event_loop_shows_how_late_it_is():
@@ -95,6 +119,7 @@ async def test_a_busy_event_loop_shows_how_late_it_is():
 
 def test_every_label_is_of_a_closed_set():
     metrics.answered("ok", "dense", 0.01)
+    metrics.retrained("promoted", "better", 1.0)
     progress = Progress(committed=lambda _: 0, end=lambda _: 1)
     progress.assign([Partition("query", 0)])
 
