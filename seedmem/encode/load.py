@@ -65,6 +65,7 @@ def _load_remote(kind: str, rest: str, options: RemoteOptions) -> Encoder:
 
 
 def _dim(name: str, digits: str) -> int:
+    kind = name.partition(":")[0]
     if not (digits.isascii() and digits.isdigit() and int(digits) > 0):
-        raise EncoderError(f"encoder {name!r} needs its dimension, for example {name[:5]}:384")
+        raise EncoderError(f"encoder {name!r} needs its dimension, for example {kind}:384")
     return int(digits)

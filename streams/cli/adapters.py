@@ -11,6 +11,7 @@ import typer
 
 from streams.cli import output
 from streams.cli.options import AsJson, connected
+from streams.cli.stored import opened
 from streams.settings import Settings
 
 if TYPE_CHECKING:
@@ -144,10 +145,5 @@ def _row(verdict: "Verdict") -> tuple[object, ...]:
 
 
 async def _with_store(settings: Settings, call: "Callable[[RecordStore], Awaitable[T]]") -> T:
-    from streams.store import connect
-
-    store = await connect(settings, generation="")
-    try:
+    async with opened(settings) as store:
         return await call(store)
-    finally:
-        await store.close()

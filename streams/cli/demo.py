@@ -40,7 +40,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 def demo(
     data: Annotated[
         Path | None,
-        typer.Option(help="Keep the data here, for a seedmem up.  [default: removed at the end]"),
+        typer.Option(
+            help="Keep the data here, for a seedmem up.  [default: removed at the end]",
+            file_okay=False,
+        ),
     ] = None,
     learn: Annotated[
         bool | None,

@@ -7,6 +7,7 @@ import typer
 
 from streams.cli import output
 from streams.cli.options import AsJson, connected
+from streams.cli.stored import opened
 from streams.events import DeadLetter
 from streams.settings import Settings
 
@@ -61,10 +62,6 @@ def digest(
 
 async def _digests(settings: Settings, user: str | None) -> "list[UserDigest]":
     from streams.digest import digests
-    from streams.store import connect
 
-    store = await connect(settings, generation="")
-    try:
+    async with opened(settings) as store:
         return [found async for found in digests(store, user)]
-    finally:
-        await store.close()

@@ -37,7 +37,7 @@ _CONNECTION = {
 }
 Data = Annotated[
     Path,
-    typer.Option(help="Data directory of a 'seedmem up'."),
+    typer.Option(help="Data directory of a 'seedmem up'.", file_okay=False),
 ]
 
 
