@@ -20,7 +20,7 @@ from streams.archive import read_all
 from streams.client import Answer, Client
 from streams.digest import digests
 from streams.events import Event, MemoryCreated, MemoryRecalled, Status, SubjectExtracted
-from streams.settings import Settings
+from streams.settings import Role, Settings
 from streams.store import SEQUENCE, RecordStore, connect
 from streams.topics import Topics
 from streams.wire import decode, encode, key_of
@@ -52,11 +52,11 @@ class Held(NamedTuple):
 
 
 class Stage:
-    """One service: plays events to it, waits until they are applied, compares."""
+    """One service: plays events to it, waits until a role has applied them, compares."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, role: Role = "serve") -> None:
         self.settings, self.topics = settings, Topics(settings.namespace)
-        self.group = f"{settings.namespace}seedmem-serve"
+        self.group, self._role = f"{settings.namespace}seedmem-{role}", role
         self.told: list[Event] = []
         """What was played so far."""
         self._topic_of = {
@@ -181,7 +181,12 @@ class Stage:
         )  # fmt: skip
 
     def _places(self) -> list[TopicPartition]:
-        read = (*self._topic_of.values(), self.topics.query, self.topics.user_erased)
+        names = self.topics
+        read = {
+            "serve": (*self._topic_of.values(), names.query, names.user_erased),
+            "extract": (names.memory_created,),
+            "retrain": (names.adapter_retrain,),
+        }[self._role]
         return [TopicPartition(t, p) for t in read for p in range(self.settings.partitions)]
 
     def _ends(self, admin: KafkaAdminClient) -> dict[TopicPartition, int]:

@@ -3,14 +3,15 @@
 import random
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
 
 from streams.client import Answer, Client
 from streams.errors import StreamsError
-from streams.events import Status
+from streams.events import Event, MemoryCreated, Status
 from streams.intake import owner_of
 from streams.settings import Settings
 from streams.wire import key_of
@@ -22,24 +23,36 @@ class Watch:
     Args:
         settings: of the service.
         users: who is asked for; all partitions should be among theirs.
+        told: what all users' memories may say, to find a foreign one among the hits.
         every: seconds between two questions of one asker.
         deadline: of a question, in seconds.
     """
 
     def __init__(
-        self, settings: Settings, users: list[str], *, every: float = 0.1, deadline: float = 1.0
+        self,
+        settings: Settings,
+        users: list[str],
+        *,
+        told: Iterable[Event] = (),
+        every: float = 0.1,
+        deadline: float = 1.0,
     ) -> None:
         self._settings, self._every, self._deadline = settings, every, deadline
         self._users: dict[int, list[str]] = {}
         for user in users:
             owner = owner_of(key_of(user), settings.partitions)
             self._users.setdefault(owner, []).append(user)
+        self._own: dict[str, set[str]] | None = None
+        for event in told:
+            if isinstance(event, MemoryCreated):
+                self._own = self._own or defaultdict(set)
+                self._own[event.user_id].add(event.text)
         self.statuses: Counter[str] = Counter()
         """Answers by status, and ``none`` where no reply came within the deadline and 1 s."""
         self.took: list[float] = []
         """Seconds of each question that was answered ``ok``, as the asker sees them."""
         self.foreign: list[Answer] = []
-        """Answers that name another user than was asked for."""
+        """Answers that name another user than was asked for, or hold what that user never said."""
         self.longest_gap = 0.0
         """Seconds between two answers ``ok`` of one partition, the longest."""
         self._stop = threading.Event()
@@ -77,7 +90,7 @@ class Watch:
                     user, "who repaired the piano?", deadline_ms=int(1000 * self._deadline)
                 )
                 status = answer.status
-                if answer.user_id != user:
+                if self._is_foreign(user, answer):
                     self.foreign.append(answer)
             now = time.monotonic()
             self.statuses[str(status)] += 1
@@ -86,3 +99,7 @@ class Watch:
                 self.took.append(now - asked_at)
                 seen_at = now
             self._stop.wait(max(0.0, asked_at + self._every - now))
+
+    def _is_foreign(self, user: str, answer: Answer) -> bool:
+        said = {hit.text for hit in answer.hits}
+        return answer.user_id != user or (self._own is not None and not said <= self._own[user])
