@@ -44,6 +44,7 @@ def test_sizes_in_memory_and_on_redis_are_measured(bench):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)  # the fits run in eight processes, each of which imports torch
 @pytest.mark.parametrize("part", [part for part in PARTS if part not in (*IN_PROCESS, "storage")])
 def test_a_part_with_workers_runs(part, bench):
     results = import_module(f"benchmarks.{part}").measure(bench)
