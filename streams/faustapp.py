@@ -9,6 +9,7 @@ from faust.types import TopicT
 from faust.types.auth import CredentialsT
 from yarl import URL
 
+from streams.fetching import fetch_promptly
 from streams.security import tls_context
 from streams.settings import Settings
 from streams.topics import group_of
@@ -24,7 +25,7 @@ BUFFER = 4_096  # events of one agent's queue; keep POLL × partitions ≤ 0.2 �
 def make_app(settings: Settings) -> faust.App:
     """Return an app that consumes in the group of ``settings.role``; agents are added by others."""
     name = group_of(settings)
-    return faust.App(
+    app = faust.App(
         name,
         broker=[URL(f"aiokafka://{server}") for server in settings.kafka.split(",")],
         broker_credentials=_credentials(settings),
@@ -54,6 +55,8 @@ def make_app(settings: Settings) -> faust.App:
         producer_acks=-1,
         producer_linger=0.0,
     )
+    fetch_promptly(app)
+    return app
 
 
 def _credentials(settings: Settings) -> CredentialsT | None:

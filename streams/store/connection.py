@@ -2,8 +2,10 @@
 
 import logging
 import re
+from collections.abc import Iterable
 from typing import Any
 
+import hiredis
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
@@ -38,7 +40,21 @@ def open_client(settings: Settings) -> "Redis":
         health_check_interval=HEALTH_CHECK,
         retry=Retry(ExponentialBackoff(cap=0.1, base=0.01), RETRIES, (ConnectionError,)),
     )
+    pool.connection_class = _packing(pool.connection_class)
     return Redis.from_pool(pool)
+
+
+def _packing(kind: type[Any]) -> type[Any]:
+    """Return a kind of connection whose pipelines are packed by hiredis.
+
+    redis-py does so for blocking connections only: in Python it takes 20 µs a command.
+    """
+
+    class Packing(kind):  # type: ignore[misc]
+        def pack_commands(self, commands: Iterable[tuple[Any, ...]]) -> list[bytes]:
+            return [hiredis.pack_command(command) for command in commands]
+
+    return Packing
 
 
 async def needs_waitaof(client: "Redis", settings: Settings) -> bool:

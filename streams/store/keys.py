@@ -5,6 +5,7 @@ compared at every read and write.
 """
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 
 from streams.store.values import EXTRACTED, PAIR
@@ -48,6 +49,12 @@ class UserKeys:
     def decisions(self, generation: str) -> str:
         """Return the key of the list of decisions about adapters."""
         return f"{self.prefix}{generation}:decisions"
+
+
+@lru_cache(maxsize=4_096)  # a user's writes come in runs
+def keys_of(namespace: str, user_id: str) -> UserKeys:
+    """Return the keys of one user."""
+    return UserKeys(namespace, user_id)
 
 
 def partitions_key(namespace: str) -> str:

@@ -8,7 +8,7 @@ from streams.errors import ForeignRecordError
 from streams.settings import Settings
 from streams.store.adapters import AdapterStore
 from streams.store.graphs import GraphStore
-from streams.store.keys import OF_GENERATION, OF_USER, UserKeys, every_meta
+from streams.store.keys import OF_GENERATION, OF_USER, UserKeys, every_meta, keys_of
 from streams.store.questions import Questions
 from streams.store.session import ERASE, PUT, Session
 from streams.store.values import (
@@ -199,7 +199,7 @@ class RecordStore:
         return self._session.call(PUT, [key, keys.meta], arguments)
 
     def _keys(self, user_id: str) -> UserKeys:
-        return UserKeys(self._session.namespace, user_id)
+        return keys_of(self._session.namespace, user_id)
 
     async def _scan(self, key: str) -> AsyncIterator[Page]:
         cursor = 0
