@@ -17,6 +17,8 @@ from streams.local.process import DirectoryLock, ServerProcess
 from streams.settings import Settings
 from streams.topics import Topics
 
+pytest.register_assert_rewrite("scenarios")
+
 _READY = 60.0  # seconds; a worker waits for its partitions, on a busy machine
 _STOP = 25.0  # seconds that SIGTERM may take
 

@@ -8,17 +8,14 @@ import msgspec
 import numpy as np
 import pytest
 from kafka import KafkaAdminClient
-from scenarios.stage import SPACE, Stage, until
+from scenarios.filling import filled
+from scenarios.stage import Stage, until
 from scenarios.story import DIM, story, user_names
 from scenarios.watch import Watch
 
-from seedmem.memory import Memory
-from seedmem.text import hash_terms, terms
-from seedmem.vectors import to_wire, unit_rows
+from seedmem.vectors import to_wire
 from streams.client import Client
 from streams.events import Filters, MemoryCreated, Status, SubjectExtracted
-from streams.records import encode, field_of
-from streams.store import Write, connect
 from streams.topics import Topics
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -189,21 +186,3 @@ def seconds_of(call):
     began = time.monotonic()
     call()
     return time.monotonic() - began
-
-
-async def filled(settings, names, *, each):
-    """Make ``each`` memories of every user durable, as the agents do."""
-    store, chance = await connect(settings, SPACE), np.random.default_rng(60)
-    for name in names:
-        vectors = unit_rows(chance.normal(size=(each, DIM)))
-        drafts = [
-            Memory(memory_id=f"m{n}", text=f"note {n}", vector=vector, sequence=0, born=0)
-            for n, vector in enumerate(vectors)
-        ]
-        await store.put(
-            [
-                Write(name, field_of(d), None, n, encode(d, hash_terms(terms(d.text))))
-                for n, d in enumerate(drafts)
-            ]
-        )
-    await store.close()

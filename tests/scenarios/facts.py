@@ -1,10 +1,12 @@
 """What a run showed beside its end: who leads a partition, what was done twice, who died when."""
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 from urllib.request import urlopen
 
 from kafka import KafkaAdminClient
+from kafka.errors import KafkaError
 from prometheus_client.parser import text_string_to_metric_families
 
 from scenarios.stage import Stage
@@ -16,8 +18,8 @@ from streams.wire import decode
 
 def leader_of(stage: Stage, topic: str, partition: int) -> int:
     """Return the index of the node that leads a partition, -1 while none does."""
-    [found] = [p for p in _partitions(stage, topic) if p["partition_index"] == partition]
-    return int(found["leader_id"])
+    found = [p for p in _partitions(stage, topic) if p["partition_index"] == partition]
+    return int(found[0]["leader_id"]) if found else -1
 
 
 def in_sync(stage: Stage, topic: str) -> list[int]:
@@ -26,9 +28,11 @@ def in_sync(stage: Stage, topic: str) -> list[int]:
 
 
 def _partitions(stage: Stage, topic: str) -> Any:
-    with KafkaAdminClient(bootstrap_servers=stage.settings.kafka) as admin:
+    """Describe a topic's partitions; none while the broker that is asked is away."""
+    with suppress(KafkaError), KafkaAdminClient(bootstrap_servers=stage.settings.kafka) as admin:
         [described] = admin.describe_topics([topic])
-    return described["partitions"]
+        return described["partitions"]
+    return []
 
 
 def replied_twice(stage: Stage) -> int:

@@ -22,7 +22,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 STORY = story(seed=31, users=100, events=1_600)
 NAMES = user_names(100)
-RATE = 60  # events a second; the story takes 27 s, longer than what is done to it
+RATE = 60  # events a second; the story takes 27 s, longer than what is done to it, and
+SLOWLY = 40  # ... 40 s where workers start meanwhile
 FAIL_OVER = 10.0  # seconds without an answer that a killed worker may cost
 
 
@@ -60,7 +61,7 @@ def test_undisturbed(stage, workers, showed):
 def test_the_leader_killed_under_load_twice(stage, cluster, workers, showed):
     pair_of(workers)
     led = []
-    with watching(stage.settings) as watch, stage.playing(STORY, rate=RATE) as over:
+    with watching(stage.settings) as watch, stage.playing(STORY, rate=SLOWLY) as over:
         for _ in moments(1, over, count=2):
             node = cluster.nodes[leader_of(stage, stage.topics.memory_created, 0)]
             node.kill()
@@ -96,7 +97,7 @@ def test_a_worker_killed_for_good_is_replaced_within_10_s(stage, workers, showed
 def test_a_serve_worker_killed_at_random_moments(stage, workers, showed):
     survivor, victim = pair_of(workers)
     done = 0
-    with watching(stage.settings) as watch, stage.playing(STORY, rate=RATE) as over:
+    with watching(stage.settings) as watch, stage.playing(STORY, rate=SLOWLY) as over:
         for _ in moments(3, over, count=3):
             done += applied(victim)
             victim.kill()
@@ -161,7 +162,7 @@ def test_redis_filled_to_its_memory_limit_and_freed(settings, own_redis, workers
 
 def test_all_workers_rolled_one_by_one(stage, workers, showed):
     pair, done = pair_of(workers), 0
-    with watching(stage.settings) as watch, stage.playing(STORY, rate=RATE) as over:
+    with watching(stage.settings) as watch, stage.playing(STORY, rate=SLOWLY) as over:
         for worker in pair:
             done += applied(worker)
             assert worker.stop() == 0
