@@ -3,6 +3,7 @@
 from collections import Counter
 from contextlib import suppress
 from typing import Any
+from urllib.error import URLError
 from urllib.request import urlopen
 
 from kafka import KafkaAdminClient
@@ -43,7 +44,7 @@ def replied_twice(stage: Stage) -> int:
 
 
 def applied(worker: Any) -> int:
-    """Return how many events a running worker has applied, questions left out."""
+    """Return how many events a worker has applied, questions left out; 0 while it starts."""
     return sum(
         int(value)
         for name, labels, value in samples(worker)
@@ -62,8 +63,9 @@ def assigned(worker: Any) -> set[str]:
 
 
 def samples(worker: Any) -> list[tuple[str, dict[str, str], float]]:
-    """Return what a running worker's ``/metrics`` say: name, labels, value."""
-    with urlopen(f"http://127.0.0.1:{worker.port}/metrics") as answer:
+    """Return what a worker's ``/metrics`` say: name, labels, value; nothing while it starts."""
+    text = ""
+    with suppress(URLError), urlopen(f"http://127.0.0.1:{worker.port}/metrics") as answer:
         text = answer.read().decode()
     families = text_string_to_metric_families(text)
     return [(s.name, s.labels, s.value) for family in families for s in family.samples]

@@ -45,7 +45,7 @@ def moments(seed, over, *, count):
     """Yield to the caller at ``count`` random moments of a story."""
     chance = random.Random(seed)
     for _ in range(count):
-        assert not over.wait(chance.uniform(0.5, 3.0)), "the story is too short for the faults"
+        assert not over.wait(chance.uniform(1.0, 5.0)), "the story is too short for the faults"
         yield
 
 
@@ -97,15 +97,15 @@ def test_a_worker_killed_for_good_is_replaced_within_10_s(stage, workers, showed
 def test_a_serve_worker_killed_at_random_moments(stage, workers, showed):
     survivor, victim = pair_of(workers)
     done = 0
-    with watching(stage.settings) as watch, stage.playing(STORY, rate=SLOWLY) as over:
-        for _ in moments(3, over, count=3):
+    with watching(stage.settings) as watch, stage.playing(STORY, rate=RATE) as over:
+        for _ in moments(3, over, count=4):
             done += applied(victim)
-            victim.kill()
-            victim.start()
+            victim.kill()  # also while it starts
+            victim.launch()
 
     facts = ended(stage, watch)
     done += applied(survivor) + applied(victim)
-    showed(kills=3, read_again=done - len(STORY), **facts)
+    showed(kills=4, read_again=done - len(STORY), **facts)
 
 
 def test_a_worker_paused_beyond_its_session_wakes_as_a_stranger(stage, workers, showed):
@@ -165,9 +165,9 @@ def test_all_workers_rolled_one_by_one(stage, workers, showed):
     with watching(stage.settings) as watch, stage.playing(STORY, rate=SLOWLY) as over:
         for worker in pair:
             done += applied(worker)
+            assert not over.is_set()
             assert worker.stop() == 0
             worker.start()
-        assert not over.is_set()
 
     facts = ended(stage, watch)
     read_again = done + sum(map(applied, pair)) - len(STORY)
