@@ -56,7 +56,7 @@ async def test_a_refusal_leaves_the_version_that_serves(store):
     assert await store.adapters.decisions("ada") == [b"not better", b"ship 1"]
 
 
-async def test_the_last_three_versions_and_hundred_decisions_are_kept(store):
+async def test_f49_the_last_three_versions_and_hundred_decisions_are_kept(store):
     await remember(store, "ada", [1])
 
     await ship(store, "ada", 105)

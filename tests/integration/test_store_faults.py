@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections import Counter
 
 import pytest
 import redis as plain_redis
@@ -44,7 +45,7 @@ async def test_a_killed_server_has_lost_nothing_that_was_acknowledged(own_redis)
     await store.close()
 
 
-async def test_a_full_server_acknowledges_nothing_and_goes_on_when_it_has_room(own_redis):
+async def test_f44_a_full_server_acknowledges_nothing_and_goes_on_when_it_has_room(own_redis):
     store = await connect(settings_of(own_redis.url), GENERATION)
     with plain_redis.Redis.from_url(own_redis.url) as client:
         client.config_set("maxmemory", 1)
@@ -58,7 +59,7 @@ async def test_a_full_server_acknowledges_nothing_and_goes_on_when_it_has_room(o
     await store.close()
 
 
-async def test_a_flushed_server_is_not_taken_for_an_empty_one(own_redis):
+async def test_f44_a_flushed_server_is_not_taken_for_an_empty_one(own_redis):
     store = await connect(settings_of(own_redis.url), GENERATION)
     await store.put(writes("ada", 3))
     with plain_redis.Redis.from_url(own_redis.url) as client:
@@ -78,7 +79,7 @@ async def test_a_flushed_server_is_not_taken_for_an_empty_one(own_redis):
         ("maxmemory-policy", "allkeys-lru", "set noeviction"),
     ],
 )
-async def test_a_server_that_may_lose_writes_is_refused_unless_allowed(
+async def test_f44_a_server_that_may_lose_writes_is_refused_unless_allowed(
     own_redis, option, value, advice
 ):
     with plain_redis.Redis.from_url(own_redis.url) as client:
@@ -128,7 +129,7 @@ async def test_a_missing_right_is_no_outage(own_redis):
     await store.close()
 
 
-async def test_a_stuck_server_costs_one_timeout_and_not_more(own_redis):
+async def test_f42_a_stuck_server_costs_one_timeout_and_not_more(own_redis):
     store = await connect(settings_of(own_redis.url, redis_timeout=0.3), GENERATION)
     with plain_redis.Redis.from_url(own_redis.url) as client:
         client.execute_command("CLIENT", "PAUSE", 5_000, "WRITE")
@@ -141,13 +142,15 @@ async def test_a_stuck_server_costs_one_timeout_and_not_more(own_redis):
     await store.close()
 
 
-async def test_cancelled_reads_never_hand_over_a_strangers_data(redis_url, store_settings, store):
+async def test_f41_cancelled_calls_never_hand_over_a_strangers_data(
+    redis_url, store_settings, store, monkeypatch
+):
     users = [f"user-{i}" for i in range(20)]
     await store.put([Write(user, b"mm", 1, 1, user.encode()) for user in users])
-    chance = random.Random(7)
-    foreign = []
+    monkeypatch.setattr("streams.store.connection.POOL_SIZE", 8)
+    chance, foreign, ends = random.Random(7), [], Counter()
 
-    async with delayed(redis_url, seconds=0.01) as url:
+    async with delayed(redis_url, seconds=0.02) as url:
         slow = await connect(
             Settings(redis=url, namespace=store_settings.namespace, redis_timeout=5.0), GENERATION
         )
@@ -155,17 +158,23 @@ async def test_cancelled_reads_never_hand_over_a_strangers_data(redis_url, store
         async def read(user: str, patience: float) -> None:
             try:
                 async with asyncio.timeout(patience):
+                    if chance.random() < 0.2:  # a write, so that pipelines differ in length
+                        await slow.put([Write(user, b"m2", None, 2, user.encode())] * 3)
                     (value,) = await slow.get_many(user, [b"mm"])
             except TimeoutError:
+                ends["cancelled"] += 1
                 return
+            ends["answered"] += 1
             if value.payload != user.encode():
                 foreign.append((user, value.payload))
 
         for _ in range(20):
             names = chance.choices(users, k=50)
-            await asyncio.gather(*(read(name, chance.uniform(0.0, 0.06)) for name in names))
+            await asyncio.gather(*(read(name, chance.uniform(0.0, 0.2)) for name in names))
         afterwards = [(await slow.get_many(user, [b"mm"]))[0] for user in users * 3]
         await slow.close()
 
     assert foreign == []
+    assert ends.total() == 1_000
+    assert min(ends.values()) > 100
     assert [value.payload for value in afterwards] == [user.encode() for user in users * 3]

@@ -32,7 +32,7 @@ async def test_the_newest_graph_replaces_the_others(graphs, redis_url, store_set
         assert len(client.keys(f"{store_settings.namespace}*:graph*")) == 2  # manifest and one slot
 
 
-async def test_the_previous_graph_serves_until_the_next_is_whole(
+async def test_f28_the_previous_graph_serves_until_the_next_is_whole(
     graphs, redis_url, store_settings, monkeypatch
 ):
     await graphs.save("ada", Graph(1, b"previous"))

@@ -117,7 +117,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("raw", HOSTILE.values(), ids=HOSTILE.keys())
-async def test_a_file_that_cannot_be_trusted_leaves_the_version_before(store, users, caplog, raw):
+async def test_f47_a_file_that_cannot_be_trusted_leaves_the_version_before(
+    store, users, caplog, raw
+):
     await remember(store, "ada", [1])
     await ship(store, stored(1))
     await ship(store, raw)
@@ -130,7 +132,7 @@ async def test_a_file_that_cannot_be_trusted_leaves_the_version_before(store, us
 
 
 @pytest.mark.parametrize("raw", HOSTILE.values(), ids=HOSTILE.keys())
-async def test_without_a_version_before_it_the_identity_serves(store, users, raw):
+async def test_f47_without_a_version_before_it_the_identity_serves(store, users, raw):
     await remember(store, "ada", [1])
     await store.adapters.settle("ada", await store.adapters.standing("ada"), Settlement(0, b"{}"))
     since = await store.adapters.standing("ada")
@@ -142,7 +144,7 @@ async def test_without_a_version_before_it_the_identity_serves(store, users, raw
     assert await store.adapters.versions("ada") == []
 
 
-async def test_what_is_set_aside_does_not_pile_up(store, users):
+async def test_f47_what_is_set_aside_does_not_pile_up(store, users):
     await remember(store, "ada", [1])
     for _ in range(20):
         await ship(store, b"junk")

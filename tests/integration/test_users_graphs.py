@@ -34,7 +34,7 @@ async def test_a_large_user_gets_a_graph_that_the_next_load_takes_up(store, larg
     assert (rows.tolist(), round(float(cosines[0]), 3)) == ([7], 1.0)
 
 
-async def test_growth_is_saved_again(store, large):
+async def test_f28_growth_is_saved_again(store, large):
     await remember(store, "ada", range(1_000))
     await large.get("ada")
     await until(lambda: large.caretaker.saves == 1)

@@ -70,7 +70,7 @@ def test_the_identity_can_be_stored_too():
     assert (loaded.version, loaded.hidden) == (0, 0)
 
 
-def test_an_adapter_of_768_dimensions_takes_less_than_half_a_megabyte():
+def test_f49_an_adapter_of_768_dimensions_takes_less_than_half_a_megabyte():
     raw = to_bytes(_adapter(dim=768, hidden=128), user_id="ada")
 
     parameters = 2 * 768 * 128 + 128 + 768
@@ -100,7 +100,7 @@ def test_every_truncation_is_noticed():
             _load(raw[:length])
 
 
-def test_a_pickle_is_refused_and_does_not_run():
+def test_f47_a_pickle_is_refused_and_does_not_run():
     with pytest.raises(AdapterError, match="want b'SEEDADPT'"):
         _load(pickle.dumps(_Evil()))
 

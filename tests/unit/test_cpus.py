@@ -1,4 +1,4 @@
-"""Threads stay within what the control group grants, and native libraries to themselves."""
+"""F45: threads stay within what the control group grants, and native libraries to themselves."""
 
 import os
 import subprocess

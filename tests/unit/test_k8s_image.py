@@ -5,18 +5,27 @@ import re
 from k8s_rendered import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
+SETUP = (ROOT / "scripts/setup").read_text()
 BUILD, SHIPPED = re.split(r"(?m)^FROM .* AS run$", DOCKERFILE)
 LOCKED = (ROOT / "requirements/image.txt").read_text()
 WORKER = (ROOT / "k8s/base/worker.yaml").read_text()
 
 
-def test_hnswlib_is_built_for_any_processor_where_the_compiler_is():
+def test_f38_hnswlib_is_built_for_any_processor_where_the_compiler_is():
     assert "HNSWLIB_NO_NATIVE=1" in BUILD
     assert "g++" in BUILD
 
 
-def test_what_is_shipped_has_no_compiler_and_installs_nothing():
-    assert "apt-get" not in SHIPPED
+def test_f38_a_checkout_builds_hnswlib_for_any_processor_too_and_not_from_a_cache():
+    [command] = re.findall(r"(?m)^HNSWLIB_NO_NATIVE=1 ((?:.*\\\n)+.*)$", SETUP)
+
+    assert "pip install" in command
+    assert "--refresh-package hnswlib" in command
+    assert '--requirement "requirements/$purpose.txt"' in command
+
+
+def test_f38_what_is_shipped_has_no_compiler_and_installs_nothing():
+    assert not re.search(r"apt-get|g\+\+|gcc|cc1|build-essential", SHIPPED)
     assert "pip" not in SHIPPED
 
 

@@ -142,8 +142,8 @@ def test_an_encoder_that_is_away_is_no_decision(state):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_memory_stays_level_over_many_retrainings(state, pairs, monkeypatch):
-    """F49: less than a tenth more over the second half."""
+def test_f49_memory_stays_level_over_many_retrainings(state, pairs, monkeypatch):
+    """Less than a tenth more over the second half."""
     monkeypatch.setattr(learning, "FitConfig", functools.partial(FitConfig, members=1, epochs=5))
     process, sizes = psutil.Process(), []
 

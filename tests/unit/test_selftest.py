@@ -17,7 +17,7 @@ def test_a_sound_machine_passes(name):
     selftest.run(load_encoder(name))
 
 
-def test_native_code_of_another_processor_is_named_as_the_cause(monkeypatch):
+def test_f38_native_code_of_another_processor_is_named_as_the_cause(monkeypatch):
     # What a child process sees on a processor that lacks an instruction.
     illegal = f"import os; os.kill(os.getpid(), {signal.SIGILL:d})"
     monkeypatch.setattr(selftest, "_TRIAL", illegal)

@@ -29,7 +29,7 @@ def test_an_empty_row_holds_nothing_of_the_deleted_memory() -> None:
         state.memory(2)
 
 
-def test_updates_without_end_do_not_grow_a_state() -> None:
+def test_f34_updates_without_end_do_not_grow_a_state() -> None:
     state = UserState(SPACE)
     state.load(crowd(rows_of_noise(100)))
     fresh = state.nbytes
@@ -44,7 +44,7 @@ def test_updates_without_end_do_not_grow_a_state() -> None:
     assert state.nbytes < 2 * fresh + 100 * 100  # the words are new
 
 
-def test_after_deleting_all_nothing_is_left_of_texts_names_and_bytes() -> None:
+def test_f34_after_deleting_all_nothing_is_left_of_texts_names_and_bytes() -> None:
     state = UserState(SPACE)
     for i in range(200):
         state.apply(memory(f"m{i}", i + 1, f"Speaker{i}: word{i}", session=f"s{i}"))

@@ -24,7 +24,7 @@ from seedmem.vectors import Vector, unit_rows
 
 @pytest.mark.parametrize("exact_limit", [5000, 0])
 @pytest.mark.parametrize("count", [0, 1, 3, 50])
-def test_search_gives_as_many_as_there_are_best_first(count: int, exact_limit: int) -> None:
+def test_f25_search_gives_as_many_as_there_are_best_first(count: int, exact_limit: int) -> None:
     state = UserState(SPACE, exact_limit=exact_limit)
     state.load(crowd(rows_of_noise(count)))
 
@@ -36,7 +36,7 @@ def test_search_gives_as_many_as_there_are_best_first(count: int, exact_limit: i
 
 
 @pytest.mark.parametrize("exact_limit", [5000, 0])
-def test_deleted_memories_are_never_found_and_leave_the_others(exact_limit: int) -> None:
+def test_f25_deleted_memories_are_never_found_and_leave_the_others(exact_limit: int) -> None:
     state = UserState(SPACE, exact_limit=exact_limit)
     state.load(crowd(rows_of_noise(50)))
     for i in range(45):
@@ -61,24 +61,24 @@ def test_the_elder_of_two_equal_memories_comes_first() -> None:
         np.zeros((1, DIM), dtype=np.float32),
     ],
 )
-def test_a_query_that_cannot_be_compared_is_refused(bad: np.ndarray) -> None:
+def test_f35_a_query_that_cannot_be_compared_is_refused(bad: np.ndarray) -> None:
     with pytest.raises(VectorError, match="finite"):
         large().dense.search(bad, 3)
 
 
-def test_near_duplicates_are_all_returned() -> None:
-    vectors = unit_rows(vector(1) + 1e-4 * rows_of_noise(3000))
+def test_f25_near_duplicates_are_all_returned() -> None:
+    vectors = unit_rows(vector(1) + 1e-4 * rows_of_noise(5000))
     state = UserState(SPACE, exact_limit=100)
     state.load(crowd(vectors))
     grown(state)
 
-    for k in (10, 400, 3000):
+    for k in (10, 400, 5000):
         rows, cosines = state.dense.search(vector(1), k)
         assert len(set(rows.tolist())) == k
         assert (np.diff(cosines) <= 0).all()
 
 
-def test_when_the_graph_gives_too_few_exact_search_answers() -> None:
+def test_f25_when_the_graph_gives_too_few_exact_search_answers() -> None:
     state = large()
 
     class Lost(Graph):

@@ -66,7 +66,7 @@ def test_what_happens_while_a_graph_is_built_is_in_it_when_it_serves() -> None:
         assert found(state, query, 5) == nearest(state, query, 5)
 
 
-def test_a_growing_graph_finds_each_memory_at_once_and_never_twice() -> None:
+def test_f26_a_growing_graph_finds_each_memory_at_once_and_never_twice() -> None:
     state = large(300)
 
     for i in range(1000):  # across several capacities
@@ -185,7 +185,7 @@ def recall_at_10(state: UserState, queries: Matrix) -> float:
 
 
 @pytest.mark.slow
-def test_at_20_000_memories_recall_is_high_and_no_write_is_felt() -> None:
+def test_f26_at_20_000_memories_recall_is_high_and_no_write_is_felt() -> None:
     vectors, queries = life(20_000)
     state = UserState(VectorSpace("test", 384), exact_limit=5000)
     entries = crowd(vectors)
@@ -212,7 +212,7 @@ def test_recall_at_10_is_high() -> None:
     assert recall_at_10(state, queries) >= 0.99
 
 
-def test_one_lock_keeps_writers_readers_and_builds_of_a_user_apart() -> None:
+def test_f27_one_lock_keeps_writers_readers_and_builds_of_a_user_apart() -> None:
     state, lock = UserState(SPACE, exact_limit=300, user_id="ada"), threading.Lock()
     missed: list[str] = []
 

@@ -57,7 +57,7 @@ def test_columns_say_when_where_who_how_long_and_whether_it_asks() -> None:
     assert state.is_question.tolist() == [True, False, False]
 
 
-def test_create_delete_delete_unknown_and_create_again_end_as_the_newest_says() -> None:
+def test_f32_create_delete_delete_unknown_and_create_again_end_as_the_newest_says() -> None:
     history = [
         memory("x", 1, "first"), gone("x", 2), gone("x", 3), gone("never", 4),
         memory("x", 5, "second"), memory("x", 6, "third", born=5), gone("x", 7),
@@ -130,7 +130,7 @@ def test_the_last_of_a_session_may_go_and_the_next_takes_its_place() -> None:
         np.zeros(0, dtype=np.float32),
     ],
 )
-def test_a_vector_that_cannot_be_compared_is_refused_and_nothing_is_touched(
+def test_f35_a_vector_that_cannot_be_compared_is_refused_and_nothing_is_touched(
     bad: np.ndarray,
 ) -> None:
     state = state_of(memory("a", 1, "old"), subject("s", 2, "Chess"))
@@ -172,7 +172,7 @@ def test_any_text_is_kept_as_it_is(text: str) -> None:
     assert len(state.dense.search(vector(1), 5)[0]) == 1
 
 
-def test_a_hundred_thousand_states_of_a_few_memories_would_fit_in_two_gb() -> None:
+def test_f36_a_hundred_thousand_states_of_a_few_memories_would_fit_in_two_gb() -> None:
     state = UserState(SPACE)
     state.load(crowd(rows_of_noise(10)))
 
