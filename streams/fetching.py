@@ -7,10 +7,12 @@ of the questions waited that long. And while records wait to be taken, aiokafka 
 request back for 0.1 s, which half the questions then waited.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 import faust
 from faust.transport.drivers import aiokafka as driver
+from faust.types import TP
 from faust.types.transports import ConsumerT
 
 LONGEST = 50  # ms that a broker holds a request; an idle worker asks 20 times a second
@@ -26,6 +28,17 @@ class _Thread(driver.AIOKafkaConsumerThread):
         for name, value in _OPTIONS.items():
             getattr(fetcher, name)  # raises where aiokafka does not know it any more
             setattr(fetcher, name, value)
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        """Go back also where nothing is committed yet: aiokafka stays where it is there.
+
+        In a rebalance Faust drops what it has fetched, and reads it again from here. The first
+        events of a partition would be lost.
+        """
+        committed = await super().seek_to_committed()
+        if fresh := [place for place, offset in committed.items() if not offset or offset < 0]:
+            await self.seek_to_beginning(*fresh)
+        return committed
 
 
 class _Consumer(driver.Consumer):
