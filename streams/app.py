@@ -20,6 +20,7 @@ from streams.errors import TransientError
 from streams.faustapp import make_app
 from streams.health import HealthServer
 from streams.intake import owner_of
+from streams.interpreter import settle_in
 from streams.logs import configure
 from streams.progress import Partition, Progress
 from streams.roles import ROLES, Parts
@@ -97,6 +98,7 @@ class Worker:
         measuring = asyncio.create_task(metrics.watch_event_loop())
         try:
             await app.start()
+            settle_in()
             logger.info("started")
             running = asyncio.create_task(app.wait(signalled.wait()))
             done, _ = await asyncio.wait((running, watching), return_when=asyncio.FIRST_COMPLETED)
@@ -180,7 +182,7 @@ def _load_encoder(settings: Settings) -> Encoder:
 
 def _report_gaps(app: faust.App, settings: Settings) -> None:
     """Log and count the events that were deleted before this role had read them."""
-    names = {name for topic in app.topics for name in topic.topics}
+    names = {name for agent in app.agents.values() for name in agent.get_topic_names()}
     for gap in topics.gaps(settings, names):
         place = (gap.topic, gap.partition)
         if gap.first is None:
