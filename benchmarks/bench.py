@@ -29,6 +29,8 @@ class Sizes:
     rounds: int = 7
     growth: tuple[int, ...] = (100, 300, 1_000, 2_200, 5_000, 10_000, 20_000, 50_000)
     """Memories of one user."""
+    growth_questions: int = 40
+    """Timed in one round, at each number of memories."""
     asks: int = 400
     """Questions over Kafka to a worker that has nothing else to do."""
     flood: int = 20_000
@@ -50,6 +52,7 @@ QUICK = Sizes(
     questions=5,
     rounds=2,
     growth=(50, 100),
+    growth_questions=5,
     asks=5,
     flood=200,
     embedded=32,

@@ -3,22 +3,23 @@
 This is what the setting ``exact_limit`` is read off.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from benchmarks.bench import Bench
 from benchmarks.data import memories, vectors
-from benchmarks.peer import peer
+from benchmarks.peer import Peer, peer
 from benchmarks.report import Cell, Curves, Result
-from benchmarks.states import K, state_of
+from benchmarks.states import NEVER, K
 from benchmarks.timing import Timed, interleaved, took
 from seedmem.memory import Memory
 from seedmem.retrieve import Query, retrieve
 from seedmem.user import UserState
-from seedmem.vectors import Matrix
+from seedmem.vectors import Matrix, VectorSpace
 
-DIM = 384
+SPACE = VectorSpace("given", 384)
+ROUNDS = 3
 COLUMNS = (
     "memories",
     "numpy product",
@@ -29,28 +30,45 @@ COLUMNS = (
     "question hnsw",
     "same hits",
     "qdrant-edge hybrid",
-    "graph build s",
+    "graph s",
 )
 _LINES = (1, 2, 3, 5, 6, 8)  # columns that are drawn
 
 
-@dataclass(frozen=True)
 class _Users:
-    """The same memories, searched in two ways."""
+    """One user who grows, kept three times: searched exactly, by a graph, and by the peer."""
 
-    exact: UserState
-    graph: UserState
-    build_seconds: float
+    def __init__(self, other: Peer) -> None:
+        self.exact = UserState(SPACE, exact_limit=NEVER)
+        self.graph = UserState(SPACE, exact_limit=0)
+        self.other = other
+        self.graph_seconds = 0.0
+        """Seconds until the graph was as large as it is."""
+
+    def grow(self, more: Sequence[Memory]) -> None:
+        """Take in ``more`` memories."""
+        self.exact.load((memory, None) for memory in more)
+        self.graph_seconds += took(self._grow_graph, more)
+        self.other.fill(more)
+
+    def _grow_graph(self, more: Sequence[Memory]) -> None:
+        self.graph.load((memory, None) for memory in more)
+        if self.graph.dense.needs_graph:
+            build = self.graph.dense.plan_build()
+            build.run()
+            self.graph.dense.adopt(build)
 
 
 def measure(bench: Bench) -> list[Result]:
     """Return p50 by number of memories."""
-    rows = [_row(bench, size) for size in bench.sizes.growth]
+    rows = list(_rows(bench))
     note = (
-        f"p50 in ms of one user's questions, {DIM} dimensions, k = {K}, no subjects; "
+        f"p50 in ms of one user's questions, {SPACE.dim} dimensions, k = {K}, no subjects; "
         f"{bench.talk.source}, repeated where they do not suffice; generated vectors of 48 true "
-        "dimensions and noise. `vectors` is the dense search alone, `question` all features; "
-        "recall@10 and same hits (the share of ten) compare hnsw with exact."
+        f"dimensions and noise; {ROUNDS} rounds of {bench.sizes.growth_questions} questions, each "
+        "kind in turn. `vectors` is the dense search alone, `question` all features; recall@10 and "
+        "same hits (the share of ten) compare hnsw with exact. The user grows: `graph s` is the "
+        "time to bring all of its memories into a graph, one thread."
     )
     lines = {COLUMNS[at]: [float(row[at]) for row in rows] for at in _LINES}
     curves = Curves(x_label="memories of one user", y_label="p50, ms", x=bench.sizes.growth,
@@ -67,44 +85,41 @@ def measure(bench: Bench) -> list[Result]:
     ]
 
 
-def _row(bench: Bench, size: int) -> list[Cell]:
-    bench.progress(f"growth: {size:,} memories")
-    sizes = bench.sizes
-    known = memories(bench.talk, vectors(size, DIM))
-    users = _users(known)
-    asked = vectors(sizes.questions * (sizes.rounds + 1), DIM, seed=3)
-    latencies = _latencies(bench, known, users, asked)
-    sample = range(sizes.questions)
+def _rows(bench: Bench) -> Iterator[list[Cell]]:
+    known = memories(bench.talk, vectors(max(bench.sizes.growth), SPACE.dim))
+    asked = vectors(bench.sizes.growth_questions * (ROUNDS + 1), SPACE.dim, seed=3)
+    with peer(bench.directory / "growth", SPACE.dim) as other:
+        users, grown = _Users(other), 0
+        for size in bench.sizes.growth:
+            bench.progress(f"growth: {size:,} memories")
+            users.grow(known[grown:size])
+            grown = size
+            yield _row(bench, users, asked)
+
+
+def _row(bench: Bench, users: _Users, asked: Matrix) -> list[Cell]:
+    p50 = {name: latency.p50 for name, latency in _latencies(bench, users, asked).items()}
+    sample = range(bench.sizes.growth_questions)
     recall = np.mean([_same(users, asked[number]) for number in sample])
     hits = np.mean([_same_hits(users, _query(bench, asked, number)) for number in sample])
-    p50 = {name: latency.p50 for name, latency in latencies.items()}
     return [
-        f"{size:,}",
+        f"{users.exact.size:,}",
         *(p50["numpy"], p50["dense exact"], p50["dense hnsw"], float(recall)),
-        *(p50["exact"], p50["hnsw"], float(hits), p50["peer"], users.build_seconds),
+        *(p50["exact"], p50["hnsw"], float(hits), p50["peer"], users.graph_seconds),
     ]
 
 
-def _users(known: list[Memory]) -> _Users:
-    found: list[UserState] = []
-    exact = state_of(known, DIM)
-    seconds = took(lambda: found.append(state_of(known, DIM, exact_limit=0)))
-    return _Users(exact, found[0], seconds)
-
-
-def _latencies(bench: Bench, known: list[Memory], users: _Users, asked: Matrix) -> dict[str, Timed]:
-    matrix = users.exact.vectors
-    with peer(bench.directory / f"growth-{len(known)}", DIM) as other:
-        other.fill(known)
-        calls = {
-            "numpy": lambda n: matrix @ asked[n],
-            "dense exact": lambda n: users.exact.dense.search(asked[n], K),
-            "dense hnsw": lambda n: users.graph.dense.search(asked[n], K),
-            "exact": lambda n: retrieve(users.exact, _query(bench, asked, n)),
-            "hnsw": lambda n: retrieve(users.graph, _query(bench, asked, n)),
-            "peer": lambda n: other.hybrid(bench.talk.question(n), asked[n], K),
-        }
-        return interleaved(calls, count=bench.sizes.questions, rounds=bench.sizes.rounds)
+def _latencies(bench: Bench, users: _Users, asked: Matrix) -> dict[str, Timed]:
+    matrix, exact, graph = users.exact.vectors, users.exact, users.graph
+    calls = {
+        "numpy": lambda n: matrix @ asked[n],
+        "dense exact": lambda n: exact.dense.search(asked[n], K),
+        "dense hnsw": lambda n: graph.dense.search(asked[n], K),
+        "exact": lambda n: retrieve(exact, _query(bench, asked, n)),
+        "hnsw": lambda n: retrieve(graph, _query(bench, asked, n)),
+        "peer": lambda n: users.other.hybrid(bench.talk.question(n), asked[n], K),
+    }
+    return interleaved(calls, count=bench.sizes.growth_questions, rounds=ROUNDS)
 
 
 def _query(bench: Bench, asked: Matrix, number: int) -> Query:

@@ -20,13 +20,14 @@ class Peer:
 
     def __init__(self, shard: Any) -> None:
         self._shard, self._bm25 = shard, qe.Bm25()
+        self._filled = 0
 
     def fill(self, memories: Sequence[Memory]) -> None:
-        """Write ``memories`` and have it build what indexes it wants."""
+        """Write more ``memories`` and have it build what indexes it wants."""
         for start in range(0, len(memories), _BATCH):
             points = [
                 qe.Point(
-                    start + at,
+                    self._filled + at,
                     {
                         "dense": memory.vector.tolist(),
                         "keyword": self._bm25.embed_document(memory.text),
@@ -36,6 +37,7 @@ class Peer:
                 for at, memory in enumerate(memories[start : start + _BATCH])
             ]
             self._shard.update(qe.UpdateOperation.upsert_points(points))
+            self._filled += len(points)
         self._shard.optimize()
 
     def hybrid(self, text: str, vector: Vector, k: int) -> list[Any]:

@@ -57,6 +57,12 @@ def _packing(kind: type[Any]) -> type[Any]:
     return Packing
 
 
+async def is_cluster(client: "Redis") -> bool:
+    """Return whether the keys of two users may lie on two servers, so that no script sees both."""
+    info: dict[str, Any] = await client.info("cluster")
+    return bool(info.get("cluster_enabled"))
+
+
 async def needs_waitaof(client: "Redis", settings: Settings) -> bool:
     """Return whether each write must be followed by WAITAOF to be durable.
 

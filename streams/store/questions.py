@@ -14,8 +14,8 @@ from streams.store.session import OWNED, Command, Session
 
 KEPT = 1_000  # of a user; the oldest go first
 LIFETIME = 30 * 86_400  # seconds after the user's last question
-GATHER = 0.1  # seconds that a question waits for others
-TOGETHER = 256  # questions that wait no longer
+GATHER = 0.25  # seconds that a question waits for others
+TOGETHER = 64  # questions that wait no longer
 
 _Request = tuple[str, str]  # user and request id
 

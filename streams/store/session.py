@@ -13,7 +13,7 @@ from redis.exceptions import NoScriptError, RedisError
 
 from streams.errors import StoreLostError, StoreUnavailableError, TopicsError
 from streams.settings import Settings
-from streams.store.connection import needs_waitaof, open_client
+from streams.store.connection import is_cluster, needs_waitaof, open_client
 from streams.store.faults import translate, translated
 from streams.store.keys import partitions_key
 
@@ -36,6 +36,7 @@ class Session:
         self._patience = int(settings.redis_timeout * 900)  # ms, below the socket's timeout
         self._waitaof = False
         self._sha: dict[str, str] = {}
+        self.is_cluster = False
         self.namespace = settings.namespace
 
     @classmethod
@@ -51,6 +52,7 @@ class Session:
         try:
             with translated():
                 session._waitaof = await needs_waitaof(session._client, settings)
+                session.is_cluster = await is_cluster(session._client)
                 await session._load_scripts()
                 await session._claim(settings.partitions, resumes=resumes)
                 return session

@@ -3,6 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import chain
 
 from streams.errors import ForeignRecordError
 from streams.settings import Settings
@@ -10,7 +11,7 @@ from streams.store.adapters import AdapterStore
 from streams.store.graphs import GraphStore
 from streams.store.keys import OF_GENERATION, OF_USER, UserKeys, every_meta, keys_of
 from streams.store.questions import Questions
-from streams.store.session import ERASE, PUT, Session
+from streams.store.session import ERASE, PUT, Command, Session
 from streams.store.values import (
     EXTRACTED,
     MEMORY,
@@ -32,6 +33,8 @@ _FOLLOWS = {SUBJECT: (NAME,), MEMORY: (EXTRACTED,)}
 
 Page = Mapping[bytes, bytes]
 """Fields and stored values, unparsed: see ``streams.store.values.parse``."""
+
+_Put = tuple[Sequence[str], Sequence[str | bytes | int]]  # keys and arguments of one user's hash
 
 
 class RecordStore:
@@ -67,28 +70,27 @@ class RecordStore:
     async def put(self, writes: Sequence[Write]) -> list[Placed | None]:
         """Write what is newer than stored; durable on return.
 
-        One pipeline, with one script call per user and hash, however many users.
-        It may be repeated, after any error and by replay: what is stored already
-        gets its place again.
+        One script call, however many users; on a Redis Cluster one for each user and hash, whose
+        keys lie together. It may be repeated, after any error and by replay: what is stored
+        already gets its place again.
 
         Returns:
             The place of each write; None for one that a newer write, or an erasure, refuses.
         """
         if not writes:
             return []
-        calls: dict[tuple[str, str], list[int]] = defaultdict(list)
+        places: dict[tuple[str, str], list[int]] = defaultdict(list)
         for index, write in enumerate(writes):
             keys = self._keys(write.user_id)
-            calls[write.user_id, keys.hash_of(write.field, self.generation)].append(index)
-        commands = [
-            self._put_call(user_id, key, [writes[index] for index in indices])
-            for (user_id, key), indices in calls.items()
-        ]
-        replies = await self._session.run(commands, durable=True)
+            places[write.user_id, keys.hash_of(write.field, self.generation)].append(index)
+        puts = [self._put(user, key, writes, at) for (user, key), at in places.items()]
+        calls = [[put] for put in puts] if self._session.is_cluster else [puts]
+        replies = await self._session.run([self._put_call(call) for call in calls], durable=True)
+        numbers = list(chain.from_iterable(replies))
         placed: list[Placed | None] = [None] * len(writes)
-        for indices, reply in zip(calls.values(), replies, strict=True):
-            for index, sequence, born in zip(indices, reply[::2], reply[1::2], strict=True):
-                placed[index] = Placed(sequence, born) if sequence else None
+        order = chain.from_iterable(places.values())
+        for index, sequence, born in zip(order, numbers[::2], numbers[1::2], strict=True):
+            placed[index] = Placed(sequence, born) if sequence else None
         return placed
 
     async def read(self, user_id: str, generation: str | None = None) -> AsyncIterator[Page]:
@@ -189,14 +191,20 @@ class RecordStore:
             if not cursor:
                 return
 
-    def _put_call(self, user_id: str, key: str, writes: Sequence[Write]) -> tuple[object, ...]:
+    def _put(self, user_id: str, key: str, writes: Sequence[Write], indices: Sequence[int]) -> _Put:
+        """Return the keys and arguments of some of a user's ``writes``, into one hash."""
         keys = self._keys(user_id)
         generation = self.generation if key == keys.records(self.generation) else ""
-        arguments: list[str | bytes | int] = [user_id, generation]
-        for write in writes:
+        arguments: list[str | bytes | int] = [user_id, generation, len(indices)]
+        for index in indices:
+            write = writes[index]
             version = "" if write.version is None else write.version
             arguments += [write.field, version, write.arrival, write.payload]
-        return self._session.call(PUT, [key, keys.meta], arguments)
+        return (key, keys.meta), arguments
+
+    def _put_call(self, puts: Sequence[_Put]) -> Command:
+        keys = [key for keys, _ in puts for key in keys]
+        return self._session.call(PUT, keys, [a for _, arguments in puts for a in arguments])
 
     def _keys(self, user_id: str) -> UserKeys:
         return keys_of(self._session.namespace, user_id)
