@@ -37,6 +37,7 @@ HOMES = {
         "streams/app.py",
         "streams/delivery.py",
         "streams/faustapp.py",
+        "streams/fetching.py",
         "streams/intake.py",
         "streams/outbox.py",
         "streams/roles.py",

@@ -24,6 +24,7 @@ STORY = story(seed=31, users=100, events=1_600)
 NAMES = user_names(100)
 RATE = 60  # events a second; the story takes 27 s, longer than what is done to it, and
 SLOWLY = 40  # ... 40 s where workers start meanwhile
+QUIET = 100  # lines that a worker may log in one scenario, also while a dependency is away
 FAIL_OVER = 10.0  # seconds without an answer that a killed worker may cost
 
 
@@ -39,6 +40,11 @@ def pair_of(workers, **differing):
     for worker in pair:
         worker.process.wait_until(lambda worker=worker: worker.is_ready, timeout=90)
     return pair
+
+
+def lines(several):
+    """Return how many lines each worker has logged."""
+    return [len(worker.log.splitlines()) for worker in several]
 
 
 def moments(seed, over, *, count):
@@ -59,8 +65,7 @@ def test_undisturbed(stage, workers, showed):
 
 
 def test_the_leader_killed_under_load_twice(stage, cluster, workers, showed):
-    pair_of(workers)
-    led = []
+    pair, led = pair_of(workers), list[int]()
     with watching(stage.settings) as watch, stage.playing(STORY, rate=SLOWLY) as over:
         for _ in moments(1, over, count=2):
             node = cluster.nodes[leader_of(stage, stage.topics.memory_created, 0)]
@@ -72,7 +77,8 @@ def test_the_leader_killed_under_load_twice(stage, cluster, workers, showed):
             node.start()
             until(lambda: in_sync(stage, stage.topics.memory_created) == [3] * 4)
 
-    showed(leaders_killed=led, **ended(stage, watch))
+    showed(leaders_killed=led, lines_logged=lines(pair), **ended(stage, watch))
+    assert max(lines(pair)) < QUIET
 
 
 def test_a_worker_killed_for_good_is_replaced_within_10_s(stage, workers, showed):
@@ -135,7 +141,9 @@ def test_redis_stopped_and_started(settings, own_redis, workers, showed):
         assert not over.is_set()
 
     facts = ended(stage, watch)
-    showed(away_s=5, read_again=sum(map(applied, pair)) - len(STORY), **facts)
+    read_again = sum(map(applied, pair)) - len(STORY)
+    showed(away_s=5, lines_logged=lines(pair), read_again=read_again, **facts)
+    assert max(lines(pair)) < QUIET
 
 
 def test_redis_filled_to_its_memory_limit_and_freed(settings, own_redis, workers, showed):
