@@ -1,7 +1,8 @@
 """A seeded story of many users: every kind of event, in any order, doubled and stale."""
 
+import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,12 @@ def story(seed: int, *, users: int = 200, events: int = 4_000) -> list[Event]:
     while len(told) < events:
         told += chance.choice(tellers).tell()
     return told[:events]
+
+
+def parts(told: Sequence[Event], count: int) -> list[Sequence[Event]]:
+    """Return a story in ``count`` parts, so that each can outlast what is done to its service."""
+    size = math.ceil(len(told) / count)
+    return [told[first : first + size] for first in range(0, len(told), size)]
 
 
 @dataclass

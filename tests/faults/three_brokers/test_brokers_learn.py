@@ -14,7 +14,7 @@ import pytest
 from integration.bilingual import memories, recalls
 from scenarios.facts import ended, replied_twice
 from scenarios.stage import SPACE, Stage, until
-from scenarios.story import story, user_names
+from scenarios.story import parts, story, user_names
 from scenarios.watch import Watch
 
 from streams import standings, topics
@@ -37,15 +37,6 @@ def calm(settings):
     return calm
 
 
-def killed_at_random(worker, *, seed, over):
-    """Kill and restart a worker ``KILLS`` times; none of them is after the end."""
-    chance = random.Random(seed)
-    for _ in range(KILLS):
-        assert not over.wait(chance.uniform(0.5, 2.5)), "the story is too short for the faults"
-        worker.kill()
-        worker.start()
-
-
 def settled(settings, role):
     """Wait until ``role`` has done all, and serve what came of it."""
     for reader in (role, "serve"):
@@ -61,11 +52,13 @@ def test_an_extract_worker_killed_at_random_moments(settings, calm, workers, sho
     quiet.stop()
 
     victim = workers(role="extract")
-    with (
-        Watch(settings, user_names(60), told=STORY) as watch,
-        stage.playing(STORY, rate=40) as over,
-    ):
-        killed_at_random(victim, seed=5, over=over)
+    chance = random.Random(5)
+    with Watch(settings, user_names(60), told=STORY) as watch:
+        for part in parts(STORY, KILLS):
+            with stage.playing(part, rate=60):
+                time.sleep(chance.uniform(0.5, 5.0))
+                victim.kill()
+                victim.start()
     settled(settings, "extract")
 
     found, wanted = stage.held(), undisturbed.held()

@@ -15,7 +15,7 @@ import pytest
 from redis import Redis
 from scenarios.facts import applied, assigned, ended, in_sync, leader_of
 from scenarios.stage import Stage, until
-from scenarios.story import story, user_names
+from scenarios.story import parts, story, user_names
 from scenarios.watch import Watch
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -51,7 +51,7 @@ def moments(seed, over, *, count):
     """Yield to the caller at ``count`` random moments of a story."""
     chance = random.Random(seed)
     for _ in range(count):
-        assert not over.wait(chance.uniform(1.0, 5.0)), "the story is too short for the faults"
+        assert not over.wait(chance.uniform(0.5, 3.0)), "the story is too short for the faults"
         yield
 
 
@@ -102,12 +102,14 @@ def test_a_worker_killed_for_good_is_replaced_within_10_s(stage, workers, showed
 
 def test_a_serve_worker_killed_at_random_moments(stage, workers, showed):
     survivor, victim = pair_of(workers)
-    done = 0
-    with watching(stage.settings) as watch, stage.playing(STORY, rate=RATE) as over:
-        for _ in moments(3, over, count=4):
-            done += applied(victim)
-            victim.kill()  # also while it starts
-            victim.launch()
+    chance, done = random.Random(3), 0
+    with watching(stage.settings) as watch:
+        for part in parts(STORY, 4):
+            with stage.playing(part, rate=RATE):
+                time.sleep(chance.uniform(0.5, 5.0))
+                done += applied(victim)
+                victim.kill()
+                victim.start()
 
     facts = ended(stage, watch)
     done += applied(survivor) + applied(victim)
@@ -170,12 +172,14 @@ def test_redis_filled_to_its_memory_limit_and_freed(settings, own_redis, workers
 
 def test_all_workers_rolled_one_by_one(stage, workers, showed):
     pair, done = pair_of(workers), 0
-    with watching(stage.settings) as watch, stage.playing(STORY, rate=SLOWLY) as over:
-        for worker in pair:
-            done += applied(worker)
-            assert not over.is_set()
-            assert worker.stop() == 0
-            worker.start()
+    with watching(stage.settings) as watch:
+        for worker, part in zip(pair, parts(STORY, 2), strict=True):
+            with stage.playing(part, rate=RATE) as over:
+                until(lambda answered=watch.statuses["ok"]: watch.statuses["ok"] > answered + 20)
+                done += applied(worker)
+                assert worker.stop() == 0
+                assert not over.is_set()
+                worker.start()
 
     facts = ended(stage, watch)
     read_again = done + sum(map(applied, pair)) - len(STORY)
