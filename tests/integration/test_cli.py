@@ -1,18 +1,13 @@
-"""The command line as a user types it, each command in a process of its own."""
+"""The command line as a user types it, on a Kafka and a Redis without workers."""
 
+import asyncio
 import base64
 import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import psutil
 import pytest
+from commands import Run, in_process, printed
 from kafka import KafkaProducer
 from stand_in import PATIENCE, Service
 
@@ -33,39 +28,16 @@ from streams.store import MEMORY, SUBJECT, Write, connect, field
 from streams.topics import Topics
 from streams.wire import decode, encode
 
-UP = 180.0  # seconds until a whole service must be ready on a busy machine
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
 
 
 @pytest.fixture
-def seedmem(settings: Settings, tmp_path: Path) -> Run:
+def seedmem(typed: Run, settings: Settings, tmp_path: Path) -> Run:
     """Run ``seedmem`` with the settings of the test in its environment."""
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return typed(*arguments, directory=tmp_path, variables=settings.to_env())
-
-    return run
-
-
-def typed(
-    *arguments: str, directory: Path, variables: dict[str, str]
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "streams.cli", *arguments],
-        cwd=directory,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def printed(result: subprocess.CompletedProcess[str]) -> Any:
-    """Return the JSON that a command printed, which must be all that it printed."""
-    assert result.returncode == 0, result.stderr
-    assert len(result.stdout.splitlines()) == 1
-    return json.loads(result.stdout)
+    return lambda *arguments: typed(*arguments, directory=tmp_path, variables=settings.to_env())
 
 
 def values(settings: Settings, topic: str) -> list[bytes]:
@@ -74,7 +46,7 @@ def values(settings: Settings, topic: str) -> list[bytes]:
 
 
 def test_topics_are_created_once_and_then_pass_the_check(
-    settings: Settings, tmp_path: Path
+    typed: Run, settings: Settings, tmp_path: Path
 ) -> None:
     own = settings.to_env() | {"SEEDMEM_NAMESPACE": f"{settings.namespace}more-"}
     before = typed("topics", "check", directory=tmp_path, variables=own)
@@ -246,7 +218,7 @@ def test_dead_letters_say_where_and_why(seedmem: Run, settings: Settings) -> Non
     assert "1 of 1 refused events" in as_table.stdout
 
 
-async def test_a_digest_tells_states_apart_and_not_the_order_of_writes(
+def test_a_digest_tells_states_apart_and_not_the_order_of_writes(
     seedmem: Run, settings: Settings
 ) -> None:
     def memory(id: str, *components: float) -> bytes:
@@ -259,11 +231,15 @@ async def test_a_digest_tells_states_apart_and_not_the_order_of_writes(
     )
     writes = [(MEMORY, "a", memory("a", 1, 0)), (MEMORY, "b", memory("b", 0, 1))]
     writes += [(SUBJECT, "s", records.encode(subject)), (MEMORY, "gone", b"")]
-    store = await connect(settings, "hash:2/2")
-    for user, order in (("ada", writes), ("bob", writes[::-1]), ("cyd", writes[1:])):
-        for offset, (kind, id, payload) in enumerate(order):
-            await store.put([Write(user, field(kind, id), 5, offset, payload)])
-    await store.close()
+
+    async def written() -> None:
+        store = await connect(settings, "hash:2/2")
+        for user, order in (("ada", writes), ("bob", writes[::-1]), ("cyd", writes[1:])):
+            for offset, (kind, id, payload) in enumerate(order):
+                await store.put([Write(user, field(kind, id), 5, offset, payload)])
+        await store.close()
+
+    asyncio.run(written())
 
     found = {digest["user_id"]: digest for digest in printed(seedmem("digest", "--json"))}
 
@@ -274,130 +250,3 @@ async def test_a_digest_tells_states_apart_and_not_the_order_of_writes(
         for memory in found["ada"]["memories"]
     ] == [("a", 5, ["the knee"]), ("b", 5, [])]
     assert printed(seedmem("digest", "nobody", "--json")) == []
-
-
-@pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Up"]:
-    """A ``seedmem up``, shared by the tests that only use it."""
-    with Up(tmp_path_factory.mktemp("up")) as service:
-        yield service
-
-
-class Up:
-    """``seedmem up`` in a directory of its own, with a quick encoder."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.variables = {"SEEDMEM_ENCODER": "hash:64", "SEEDMEM_PARTITIONS": "2"}
-
-    def __enter__(self) -> "Up":
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "streams.cli", "up", "--json"],
-            cwd=self.directory,
-            env=os.environ | self.variables,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.addresses = json.loads(self.process.stdout.readline() or "null")
-        assert self.addresses, "seedmem up has ended at start"
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self.process.poll() is None:
-            assert self.stop(signal.SIGTERM) == 0
-
-    def stop(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        self.process.communicate(timeout=PATIENCE * 2)
-        return self.process.returncode
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Type a command in the directory: it finds the service by itself."""
-        return typed(*arguments, directory=self.directory, variables={})
-
-
-@pytest.mark.timeout(UP)
-def test_commands_find_the_service_that_runs_here(up: Up) -> None:
-    file = up.directory / "events.jsonl"
-    file.write_text('{"user_id": "ada", "memory_id": "m1", "text": "the physio is strict"}\n')
-    up.run("send", str(file))
-    token = printed(up.run("forget", "ada", "other", "--json"))["after"]
-
-    answer = printed(up.run("ask", "ada", "physio?", "--after", token, "--timeout", "30", "--json"))
-    digest = printed(up.run("digest", "ada", "--json"))
-
-    assert [hit["memory_id"] for hit in answer["hits"]] == ["m1"]
-    assert [memory["memory_id"] for memory in digest[0]["memories"]] == ["m1"]
-    assert digest[0]["generation"] == "hash/64"
-
-
-@pytest.mark.timeout(UP)
-def test_an_erased_user_is_gone_and_the_receipt_says_so(up: Up) -> None:
-    file = up.directory / "erased.jsonl"
-    file.write_text('{"user_id": "eve", "memory_id": "m1", "text": "to be gone"}\n')
-    up.run("send", str(file))
-    token = printed(up.run("forget", "eve", "other", "--json"))["after"]
-    up.run("ask", "eve", "?", "--after", token, "--timeout", "30")
-
-    receipt = printed(up.run("erase", "eve", "--yes", "--json"))
-
-    assert (receipt["user_id"], receipt["found"]) == ("eve", 0)
-    assert sum(receipt["deleted"].values()) > 0
-    assert printed(up.run("digest", "eve", "--json")) == []
-
-
-@pytest.mark.timeout(UP)
-def test_a_second_service_in_the_same_directory_is_refused(up: Up) -> None:
-    result = up.run("up")
-
-    assert result.returncode == 1
-    assert f"as process {up.process.pid}" in result.stderr
-
-
-@pytest.mark.timeout(2 * UP)
-def test_ctrl_c_leaves_no_process_and_the_next_start_serves_the_same_data(tmp_path: Path) -> None:
-    with Up(tmp_path) as first:
-        token = printed(first.run("forget", "ada", "m1", "--json"))["after"]
-        processes = psutil.Process(first.process.pid).children(recursive=True)
-        names = " ".join(" ".join(process.cmdline()) for process in processes)
-
-        code = first.stop(signal.SIGINT)
-
-    assert code == 0
-    assert ("kafka.Kafka" in names, "redis" in names, names.count("worker")) == (True, True, 3)
-    assert [process for process in processes if process.is_running()] == []
-    with Up(tmp_path) as again:
-        answer = again.run("ask", "ada", "?", "--after", token, "--timeout", "30", "--json")
-        assert printed(answer)["status"] == "ok"
-
-
-@pytest.mark.timeout(UP)
-def test_the_demo_asks_its_questions_over_kafka_and_keeps_nothing(tmp_path: Path) -> None:
-    result = typed(
-        "demo", "--no-learn", "--json", directory=tmp_path, variables={"SEEDMEM_ENCODER": "hash:64"}
-    )
-
-    found = printed(result)
-    assert (found["memories"], found["questions"]) == (152, 40)
-    assert [score["method"] for score in found["scores"]] == [
-        "dense", "keyword", "subject fusion", "full score, served",
-    ]  # fmt: skip
-    assert all(0 < score["recall@10"] <= 1 for score in found["scores"])
-    best = found["answer"]["hits"][0]
-    assert sum(best["parts"].values()) == pytest.approx(best["score"], abs=1e-4)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3 * UP)
-def test_the_demo_learns_from_its_questions_and_tells_what_the_gate_made_of_it(
-    tmp_path: Path,
-) -> None:
-    result = typed("demo", "--json", directory=tmp_path, variables={"SEEDMEM_ENCODER": "hash:64"})
-
-    found = printed(result)
-    learning = found["learning"]
-    assert (learning["cause"], learning["lesson"], learning["questions"]) == ("pairs", "pairs", 40)
-    assert learning["gate"]["overall"]["current"]["questions"] == 40
-    assert found["answer"]["adapter_version"] == learning["version"]

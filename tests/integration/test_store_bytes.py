@@ -16,7 +16,8 @@ NAMES = [
     "plain", "", " ", "two  words", "Zo\u00eb", "Zoe\u0308", "\u65e5\u672c\u8a9e",
     "\u05e9\u05dc\u05d5\u05dd", "\u202eabc\u202c", "\u0e20\u0e32\u0e29\u0e32",
     "\U0001f469\u200d\U0001f469\u200d\U0001f467", "\U0001f1ee\U0001f1f9", "\u200b", "\ufeff",
-    "nul\x00inside", "line\nbreak", "\x85", "\ufffd", "\uffff", "\U0010ffff", "\u0130\u0131\u00df", "#sequence",
+    "nul\x00inside", "line\nbreak", "\x85", "\ufffd", "\uffff", "\U0010ffff",
+    "\u0130\u0131\u00df", "#sequence",
 ]  # fmt: skip
 
 
