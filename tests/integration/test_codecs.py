@@ -24,7 +24,7 @@ async def topic(settings):
     return name
 
 
-async def test_the_workers_read_every_codec(settings, topic):
+async def test_f22_the_workers_read_every_codec(settings, topic):
     async with aiokafka.AIOKafkaConsumer(
         bootstrap_servers=settings.kafka, auto_offset_reset="earliest"
     ) as consumer:
@@ -35,7 +35,7 @@ async def test_the_workers_read_every_codec(settings, topic):
     assert {record.value for record in records} == {VALUE}
 
 
-async def test_the_client_reads_every_codec(settings, topic):
+async def test_f22_the_client_reads_every_codec(settings, topic):
     partition = TopicPartition(topic, 0)
     records = []
     deadline = time.monotonic() + 20

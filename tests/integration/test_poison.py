@@ -10,6 +10,7 @@ from kafka import KafkaProducer
 from reading import everything_in, until
 
 from streams.client import Client
+from streams.events import After, Filters
 from streams.settings import Settings
 from streams.topics import Topics
 
@@ -123,6 +124,31 @@ def test_f55_every_odd_but_valid_text_is_kept_as_it_was(service, producer, clien
     texts = {hit.memory_id: hit.text for hit in answer.hits}
     wanted = {f"m{n}": str(f.get("text", "words")) for n, f in enumerate(GOOD.values())}
     assert texts == {**wanted, "m2": "half \ufffd a smile", "last": "the last one"}
+
+
+def test_f55_half_a_character_in_an_id_or_a_name_is_replaced_and_the_user_goes_on(
+    service, producer, client, user
+):
+    topics, whole = Topics(service.namespace), f"{user}\ufffd"
+    told = memory(f"{user}\ud83d", memory_id="m\ude00", text="the words")
+    producer.send(topics.memory_created, told, whole.encode()).get(30)
+    about = {
+        "user_id": f"{user}\ud83d", "subject_id": "s\ud83d", "name": "Zoe\u0308 \ud83d",
+        "memory_ids": ["m\ude00"],
+    }  # fmt: skip
+    place = producer.send(topics.subject_extracted, json.dumps(about).encode(), whole.encode())
+    last = After(topic=topics.subject_extracted, partition=place.get(30).partition,
+                 offset=place.get(30).offset)  # fmt: skip
+
+    answer = client.ask(
+        whole,
+        "words",
+        after=last,
+        filters=Filters(subjects=["zo\u00eb \ufffd"]),
+        deadline_ms=20_000,
+    )
+
+    assert [(hit.memory_id, hit.text) for hit in answer.hits] == [("m\ufffd", "the words")]
 
 
 @pytest.mark.parametrize("key", [None, b"someone else"])

@@ -265,7 +265,7 @@ def test_a_refused_text_is_an_error_of_the_text_and_not_quoted(
 @pytest.mark.parametrize(
     "bad", [None, [], [None, 1.0, 2.0], [0.0, 0.0, 0.0], [float("nan"), 1.0, 1.0]]
 )
-def test_a_text_without_a_usable_vector_is_an_error_never_a_zero_vector(
+def test_f54_a_text_without_a_usable_vector_is_an_error_never_a_zero_vector(
     load: Load, service: Service, bad: object
 ) -> None:
     service.plan = [vectors([1.0, 0.0, 0.0], bad)]
@@ -274,7 +274,7 @@ def test_a_text_without_a_usable_vector_is_an_error_never_a_zero_vector(
         load(attempts=1).encode(["fine", "bad"])
 
 
-def test_vectors_of_another_dimension_are_refused(load: Load, service: Service) -> None:
+def test_f53_vectors_of_another_dimension_are_refused(load: Load, service: Service) -> None:
     service.plan = [vectors([1.0, 2.0, 3.0, 4.0])]
 
     with pytest.raises(EncoderUnavailableError, match="4 components, want 3"):

@@ -241,14 +241,14 @@ async def test_the_schedule_asks_for_users_with_news_since_an_old_decision(
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-async def test_questions_are_answered_nearly_as_fast_while_adapters_are_fitted(
+async def test_f13_f45_questions_are_answered_nearly_as_fast_while_adapters_are_fitted(
     settings: Settings,
     workers: Callable[..., Any],
     own_store: RecordStore,
     capsys: pytest.CaptureFixture[str],
     user: str,
 ):
-    """F13, F45. The bound is generous: on two CPUs the fit, the brokers and others share them."""
+    """The bound is generous: on two CPUs the fit, the brokers and others share them."""
     await keep(own_store, user)
     workers(), workers(role="retrain")
     with Client(msgspec.structs.replace(settings, deadline=20.0)) as client:
@@ -277,7 +277,7 @@ def seconds_of(client: Client, user: str, count: int) -> list[float]:
 
 
 @pytest.mark.slow
-async def test_a_worker_killed_in_a_fit_and_after_a_decision_leaves_one_whole_adapter(
+async def test_f47_a_worker_killed_in_a_fit_and_after_a_decision_leaves_one_whole_adapter(
     settings: Settings,
     workers: Callable[..., Any],
     own_store: RecordStore,

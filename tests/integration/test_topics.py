@@ -77,7 +77,7 @@ def test_a_service_whose_topics_are_all_there_passes_the_check(settings):
     topics.check(settings)
 
 
-def test_unequal_counts_are_refused_in_one_line_that_names_both_topics(bare):
+def test_f14_unequal_counts_are_refused_in_one_line_that_names_both_topics(bare):
     make_topic(bare, "memory-created", 8)
     make_topic(bare, "subject-extracted", 4)
 
@@ -100,7 +100,7 @@ def test_nothing_is_created_beside_topics_that_disagree(bare):
     assert partition_counts(bare) == {"memory-created": 8, "subject-extracted": 4}
 
 
-def test_topics_that_got_more_partitions_are_refused_until_the_setting_says_so(bare):
+def test_f16_topics_that_got_more_partitions_are_refused_until_the_setting_says_so(bare):
     topics.create(bare)
     with KafkaAdminClient(bootstrap_servers=bare.kafka) as admin:
         admin.create_partitions(dict.fromkeys(Topics(bare.namespace).copartitioned, 12))

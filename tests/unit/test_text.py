@@ -22,7 +22,7 @@ from seedmem.text import hash_terms, is_question, normal, split_speaker, terms
         ("\ufeffAda", "ada"),
     ],
 )
-def test_names_that_look_alike_have_one_normal_form(one: str, other: str) -> None:
+def test_f55_names_that_look_alike_have_one_normal_form(one: str, other: str) -> None:
     assert normal(one) == normal(other)
 
 
@@ -86,7 +86,7 @@ def test_text_without_words_has_no_terms(text: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["a", "猫", "é", "e\u0301", "a'", "?", "\u200b", "A:", "1,"])
-def test_100_kb_without_spaces_is_read_in_time(unit: str) -> None:
+def test_f55_100_kb_without_spaces_is_read_in_time(unit: str) -> None:
     text = unit * (100_000 // len(unit))
 
     start = time.process_time()
@@ -101,7 +101,7 @@ def test_hashes_are_the_same_in_every_process() -> None:
     assert hash_terms(["123456789"]).tolist() == [0xCBF43926]  # the published check value of CRC-32
 
 
-def test_a_lone_surrogate_can_be_hashed() -> None:
+def test_f55_a_lone_surrogate_can_be_hashed() -> None:
     assert len(hash_terms(["\ud83d"])) == 1
 
 
