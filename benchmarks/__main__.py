@@ -23,6 +23,7 @@ PARTS = (
     "freshness",
     "restart",
     "fit",
+    "simulation",
 )
 """Each is a module with ``measure(bench) -> list[Result]``."""
 

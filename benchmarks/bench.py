@@ -44,6 +44,9 @@ class Sizes:
     """Users of ten memories."""
     idle_users: int = 100_000
     restarts: int = 3
+    simulated_users: int = 10
+    simulated_rounds: tuple[int, ...] = (20, 40, 80)
+    """Pairs of each user after each round, or as many as there are."""
 
 
 QUICK = Sizes(
@@ -61,6 +64,8 @@ QUICK = Sizes(
     small_users=5,
     idle_users=50,
     restarts=1,
+    simulated_users=1,
+    simulated_rounds=(2, 4),
 )
 """To see that everything runs. The figures mean nothing."""
 

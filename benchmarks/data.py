@@ -40,6 +40,8 @@ class Talk:
     source: str
     turns: Sequence[Turn]
     questions: Sequence[str]
+    file: Path | None = None
+    """Where it was read; None: generated."""
 
     def turn(self, number: int) -> Turn:
         """Return a turn; after the last the first comes again."""
@@ -62,7 +64,8 @@ def talk(file: Path = CONVERSATION) -> Talk:
         if isinstance(item, MemoryItem)
     ]
     questions = [item.text for item in items if isinstance(item, QueryItem)]
-    return Talk(f"{len(turns):,} real turns and {len(questions):,} questions", turns, questions)
+    source = f"{len(turns):,} real turns and {len(questions):,} questions"
+    return Talk(source, turns, questions, file)
 
 
 def vectors(count: int, dim: int, *, seed: int = 0) -> Matrix:

@@ -80,7 +80,7 @@ def measure(bench: Bench) -> list[Result]:
             note=note,
             columns=COLUMNS,
             rows=rows,
-            curves=curves,
+            curves=[curves],
         )
     ]
 

@@ -1,7 +1,7 @@
 """What a part found: a table, targets that are met or missed, and perhaps curves to draw."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 Cell = str | float
 
@@ -27,12 +27,16 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Curves:
-    """Lines over one x axis, both axes logarithmic."""
+    """Lines over one x axis."""
 
     x_label: str
     y_label: str
     x: Sequence[float]
     lines: Mapping[str, Sequence[float]]
+    logarithmic: bool = True
+    """Whether both axes are."""
+    dashed: Collection[str] = ()
+    """Names of lines that the next line is compared with: it has their colour."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +51,8 @@ class Result:
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     targets: Sequence[Target] = ()
-    curves: Curves | None = field(default=None)
+    curves: Sequence[Curves] = ()
+    """Drawn side by side."""
 
     def markdown(self) -> str:
         """Return it as Markdown."""
