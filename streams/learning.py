@@ -4,28 +4,31 @@ Torch is imported when ``learn`` is called, which only workers of the role ``ret
 """
 
 import logging
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from seedmem.adapt import Adapter
 from seedmem.errors import EncoderUnavailableError, SeedmemError
-from seedmem.extract import pseudo_queries
 from seedmem.learn.config import LABEL_FREE, FitConfig
-from seedmem.learn.examples import Corpus, Examples
-from seedmem.learn.gate import Decision
+from seedmem.learn.examples import Corpus
+from seedmem.learn.gate import Decision, GateConfig
 from seedmem.learn.pairs import Evidence, Pair, gather
 from seedmem.user import UserState
 from seedmem.vectors import Matrix
 from streams.settings import Settings
 from streams.supervision import Lesson
 
+if TYPE_CHECKING:
+    from seedmem.learn.retrain import Retrained
+
 logger = logging.getLogger(__name__)
 
-MOST_PSEUDO_QUERIES = 8_000  # that one fit sees; of a larger user, those of every n-th memory
+TWICE = GateConfig(significance=0.025)
+"""For each of two candidates, so that both together err no oftener than one."""
 
 Outcome = Literal["promoted", "refused", "declined", "failed"]
 """Refused by the gate; declined where there is too little to learn from."""
@@ -77,8 +80,9 @@ class Learned:
 def learn(study: Study, encode: Encode, settings: Settings) -> Learned:
     """Return a candidate and the gate's decision, or why there is none. CPU work of seconds.
 
-    From pairs where there are enough of them; else, for a user without an adapter, from
-    questions that are made of its own memories.
+    Where there are enough pairs, they judge two candidates in turn: one fitted to questions that
+    are made of the user's own memories, and one whose adapter is fitted to the pairs. With fewer,
+    there is the first alone, judged on such questions that were held out.
 
     Raises:
         EncoderUnavailableError: the same call may succeed later.
@@ -90,9 +94,9 @@ def learn(study: Study, encode: Encode, settings: Settings) -> Learned:
         evidence = gather(study.pairs, corpus)
         found = len(evidence.examples)
         if found >= settings.retrain_pairs:
-            return _from_pairs(study, corpus, evidence, settings)
-        if study.current.version == 0:
-            return _from_memories(study, corpus, encode, settings)
+            return _from_pairs(study, corpus, evidence, encode, settings)
+        learned = _from_memories(study, corpus, encode, settings)
+        return replace(learned, dropped=_counted(evidence))
     except EncoderUnavailableError:
         raise
     except SeedmemError as error:
@@ -100,69 +104,75 @@ def learn(study: Study, encode: Encode, settings: Settings) -> Learned:
     except Exception as error:
         logger.exception("a retraining failed")
         return Learned(reason=f"failed: {error!r}", failed=True)
-    return Learned(
-        reason=f"too few questions with an answer: got {found}, want {settings.retrain_pairs}",
-        questions=found,
-        dropped=_counted(evidence),
-    )
 
 
 def _counted(evidence: Evidence) -> dict[str, int]:
     return {reason.value: count for reason, count in evidence.dropped.items()}
 
 
-def _from_pairs(study: Study, corpus: Corpus, evidence: Evidence, settings: Settings) -> Learned:
-    from seedmem.learn.retrain import retrain
+def _from_pairs(
+    study: Study, corpus: Corpus, evidence: Evidence, encode: Encode, settings: Settings
+) -> Learned:
+    """Judge both candidates on the pairs; the second keeps the first one's lexicon."""
+    from seedmem.learn.retrain import Trial, retrain
     from seedmem.learn.served import served_rank
 
     examples, numbers = evidence.examples, np.array(evidence.asked_at)
-    retrained = retrain(
+    rank = served_rank(study.state, examples, evidence.texts)
+    unseen = np.flatnonzero(numbers > study.seen) if study.current.version else None
+    judged = np.arange(len(examples)) if unseen is None else unseen
+    learned = partial(Learned, questions=len(examples), dropped=_counted(evidence))
+    free = _label_free(study, corpus, encode, settings)
+    if free is not None:
+        first = Trial(corpus, study.current, rank, judged, config=TWICE).decide(free)
+        if first.decision.shipped:
+            return learned(**_outcome(first), lesson="pseudo-queries")
+    second = retrain(
         examples,
         corpus,
         current=study.current,
-        rank=served_rank(study.state, examples, evidence.texts),
+        rank=rank,
         version=study.version,
-        unseen=np.flatnonzero(numbers > study.seen) if study.current.version else None,
+        lexicon=study.current.lexicon if free is None else free.lexicon,
+        unseen=unseen,
         fit_config=replace(FitConfig(), threads=settings.threads),
+        gate_config=TWICE,
     )
-    return Learned(
-        reason=retrained.decision.reason,
-        lesson="pairs",
-        questions=len(examples),
-        dropped=_counted(evidence),
-        seen=int(numbers.max()),
-        candidate=retrained.candidate,
-        gate=retrained.decision,
-    )
+    return learned(**_outcome(second), lesson="pairs", seen=int(numbers.max()))
 
 
 def _from_memories(study: Study, corpus: Corpus, encode: Encode, settings: Settings) -> Learned:
-    from seedmem.learn.retrain import introduce
+    from seedmem.learn.label_free import introduce, made_of
+    from seedmem.learn.retrain import Trial
     from seedmem.learn.served import served_rank
 
-    rows, texts = _pseudo_queries(study.state)
-    examples = Examples(queries=encode(texts), golds=tuple((row,) for row in rows))
-    introduced = introduce(
-        examples,
-        corpus,
-        rank=served_rank(study.state, examples, texts),
+    pseudo = made_of(study.state, encode)
+    rank = served_rank(study.state, pseudo.examples, pseudo.texts)
+    found = introduce(
+        study.state,
+        pseudo,
+        Trial(corpus, study.current, rank, np.arange(0)),
         version=study.version,
-        fit_config=replace(LABEL_FREE, threads=settings.threads),
+        config=replace(LABEL_FREE, threads=settings.threads),
     )
-    return Learned(
-        reason=introduced.decision.reason,
-        lesson="pseudo-queries",
-        questions=len(examples),
-        candidate=introduced.candidate,
-        gate=introduced.decision,
-    )
+    return Learned(**_outcome(found), lesson="pseudo-queries", questions=len(pseudo.texts))
 
 
-def _pseudo_queries(state: UserState) -> tuple[list[int], list[str]]:
-    """Return rows of the user's corpus, and a question that each answers."""
-    memories = [state.memory(row) for row in np.flatnonzero(state.live).tolist()]
-    asked = pseudo_queries([m.text for m in memories], [m.role for m in memories])
-    made = [(row, text) for row, texts in enumerate(asked) for text in texts]
-    every = max(1, math.ceil(len(made) / MOST_PSEUDO_QUERIES))
-    kept = [(row, text) for row, text in made if row % every == 0]
-    return [row for row, _ in kept], [text for _, text in kept]
+def _label_free(study: Study, corpus: Corpus, encode: Encode, settings: Settings) -> Adapter | None:
+    """Return what the memories alone teach, None where they teach nothing."""
+    from seedmem.learn.label_free import fit_label_free, made_of
+
+    config = replace(LABEL_FREE, threads=settings.threads)
+    try:
+        pseudo = made_of(study.state, encode)
+        return fit_label_free(study.state, corpus, pseudo, version=study.version, config=config)
+    except EncoderUnavailableError:
+        raise
+    except SeedmemError as error:  # such as an encoder that takes no text
+        logger.info("nothing is learned from the memories alone: %s", error)
+        return None
+
+
+def _outcome(retrained: "Retrained") -> dict[str, Any]:
+    decision = retrained.decision
+    return {"reason": decision.reason, "candidate": retrained.candidate, "gate": decision}

@@ -7,11 +7,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from seedmem.adapt.lexicon import Lexicon
+from seedmem.adapt.weights import gelu, served
 from seedmem.errors import AdapterError, ShapeError
 from seedmem.vectors import Vector, VectorSpace, unit_rows
-
-_GELU_SLOPE = np.float32(np.sqrt(2 / np.pi))
-_GELU_CUBIC = np.float32(0.044715)
 
 
 class Activation(StrEnum):
@@ -50,6 +49,8 @@ class Adapter:
     """(d, h)"""
     b2: NDArray[np.float32]
     """(d,)"""
+    lexicon: Lexicon | None = None
+    """What else was learned of the user: which words a question reaches for."""
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.alpha):
@@ -58,7 +59,9 @@ class Adapter:
             weight = getattr(self, name)
             if weight.shape != want:
                 raise ShapeError(f"adapter {name}", got=weight.shape, want=want)
-            object.__setattr__(self, name, _served(name, weight))
+            object.__setattr__(self, name, served(name, weight))
+        if self.lexicon is not None and self.lexicon.dim != self.space.dim:
+            raise ShapeError("lexicon", got=(self.lexicon.dim,), want=(self.space.dim,))
 
     @classmethod
     def identity(cls, space: VectorSpace) -> Self:
@@ -74,7 +77,8 @@ class Adapter:
     @property
     def nbytes(self) -> int:
         """Bytes of RAM that the weights take."""
-        return self.w1.nbytes + self.b1.nbytes + self.w2.nbytes + self.b2.nbytes
+        lexicon = 0 if self.lexicon is None else self.lexicon.nbytes
+        return self.w1.nbytes + self.b1.nbytes + self.w2.nbytes + self.b2.nbytes + lexicon
 
     def apply(self, queries: Vector) -> Vector:
         """Return f of one query (d,) or of each row (n, d); unit rows in, unit rows out.
@@ -98,24 +102,3 @@ class Adapter:
 def shapes(dim: int, hidden: int) -> dict[str, tuple[int, ...]]:
     """Return the shape of each weight of an adapter d → h → d, in the order they are stored."""
     return {"w1": (hidden, dim), "b1": (hidden,), "w2": (dim, hidden), "b2": (dim,)}
-
-
-def gelu(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return GELU of each element, in its tanh form (torch: ``approximate="tanh"``).
-
-    Source: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units (GELUs)", section 2.
-    """
-    cubic: NDArray[np.float32] = x + _GELU_CUBIC * x * x * x
-    curved: NDArray[np.float32] = np.float32(0.5) * x * (1 + np.tanh(_GELU_SLOPE * cubic))
-    return curved
-
-
-def _served(name: str, weight: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return an own, read-only copy of ``weight``, rounded to float16."""
-    with np.errstate(over="ignore"):  # too large becomes infinite, which is refused below
-        rounded = np.asarray(weight, dtype=np.float16).astype(np.float32)
-    if not np.isfinite(rounded).all():
-        bad = int(np.count_nonzero(~np.isfinite(rounded)))
-        raise AdapterError(f"adapter {name}: {bad} of {rounded.size} weights not finite in float16")
-    rounded.setflags(write=False)
-    return rounded

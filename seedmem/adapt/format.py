@@ -1,7 +1,8 @@
 """The stored form of an adapter: plain numbers, nothing that runs.
 
 Layout: magic (8 bytes), length of the header (uint32), header (JSON), the
-weights ``w1 b1 w2 b2`` (float16), BLAKE2b of all that (16 bytes). Numbers are
+weights ``w1 b1 w2 b2`` (float16), those of the lexicon if there is one, its
+``words`` and ``asked`` (uint32), BLAKE2b of all that (16 bytes). Numbers are
 little-endian. An adapter of d = 768, h = 128 takes 396 KB.
 """
 
@@ -9,18 +10,21 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seedmem.adapt import lexicon as lexicons
 from seedmem.adapt.adapter import Activation, Adapter, shapes
+from seedmem.adapt.lexicon import Lexicon
 from seedmem.errors import AdapterError
 from seedmem.vectors import VectorSpace
 
 _MAGIC = b"SEEDADPT"
-_FORMAT = 1
-_DTYPE = "<f2"
+_FORMAT = 2
+_DTYPE, _HASH = "<f2", "<u4"
 _LENGTH = struct.Struct("<I")
 _CHECKSUM_BYTES = 16
 _SMALLEST = len(_MAGIC) + _LENGTH.size + _CHECKSUM_BYTES
@@ -28,16 +32,19 @@ _SMALLEST = len(_MAGIC) + _LENGTH.size + _CHECKSUM_BYTES
 
 def to_bytes(adapter: Adapter, *, user_id: str) -> bytes:
     """Return the stored form of ``adapter``, bound to the user that it was fitted for."""
+    lexicon = adapter.lexicon
     header = {
         **_identity(user_id, adapter.space),
         "version": adapter.version,
         "alpha": float(adapter.alpha),
         "activation": str(adapter.activation),
         "hidden": adapter.hidden,
+        "lexicon": None if lexicon is None else _sizes(lexicon),
     }
     text = json.dumps(header, sort_keys=True).encode()
-    weights = (getattr(adapter, name) for name in shapes(adapter.space.dim, adapter.hidden))
+    weights = [getattr(adapter, name) for name in shapes(adapter.space.dim, adapter.hidden)]
     body = b"".join(weight.astype(_DTYPE).tobytes() for weight in weights)
+    body += b"" if lexicon is None else _lexicon_bytes(lexicon)
     raw = _MAGIC + _LENGTH.pack(len(text)) + text + body
     return raw + _checksum(raw)
 
@@ -61,20 +68,15 @@ def from_bytes(
     for name, value in want.items():
         if header.get(name) != value:
             raise AdapterError(f"adapter {name}: got {header.get(name)!r:.100}, want {value!r}")
-    layout = shapes(space.dim, _count(header, "hidden"))
-    size = sum(math.prod(shape) for shape in layout.values()) * np.dtype(_DTYPE).itemsize
-    if len(body) != size:
-        raise AdapterError(f"adapter weights: got {len(body)} bytes, want {size}")
-    w1, b1, w2, b2 = _weights(body, list(layout.values()))
+    arrays = _arrays(body, _layout(header, space.dim))
+    named = {name: arrays.pop(name) for name in ("w1", "b1", "w2", "b2")}
     return Adapter(
         space=space,
         version=_count(header, "version"),
         alpha=_alpha(header),
         activation=_activation(header),
-        w1=w1,
-        b1=b1,
-        w2=w2,
-        b2=b2,
+        lexicon=Lexicon(**arrays) if arrays else None,
+        **named,
     )
 
 
@@ -133,12 +135,52 @@ def _activation(header: Mapping[str, object]) -> Activation:
         raise AdapterError(f"adapter activation: got {got!r:.100}, want one of {want}") from None
 
 
-def _weights(body: bytes, layout: Sequence[tuple[int, ...]]) -> list[NDArray[np.float32]]:
-    """Return the arrays in ``body``, which has exactly the bytes that ``layout`` needs."""
-    ends = np.cumsum([math.prod(shape) for shape in layout])
-    flat = np.frombuffer(body, dtype=_DTYPE).astype(np.float32)
-    parts = np.split(flat, ends[:-1])
-    return [part.reshape(shape) for part, shape in zip(parts, layout, strict=True)]
+def _sizes(lexicon: Lexicon) -> dict[str, int]:
+    return {
+        "hidden": len(lexicon.query_bias),
+        "asked": len(lexicon.asked),
+        "words": len(lexicon.words),
+    }
+
+
+def _lexicon_bytes(lexicon: Lexicon) -> bytes:
+    weights = [getattr(lexicon, name) for name in lexicons.shapes(0, 0, 0, 0)]
+    hashes = [lexicon.words, lexicon.asked]
+    return b"".join(
+        [
+            *(w.astype(_DTYPE).tobytes() for w in weights),
+            *(h.astype(_HASH).tobytes() for h in hashes),
+        ]
+    )
+
+
+def _layout(header: Mapping[str, object], dim: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Return the type and shape of each array of the body, in order."""
+    weights = shapes(dim, _count(header, "hidden"))
+    layout = {name: (_DTYPE, shape) for name, shape in weights.items()}
+    sizes = header.get("lexicon")
+    if sizes is None:
+        return layout
+    if not isinstance(sizes, dict):
+        raise AdapterError(f"adapter lexicon: got {sizes!r:.100}, want an object or null")
+    hidden, asked, words = (_count(sizes, name) for name in ("hidden", "asked", "words"))
+    more = lexicons.shapes(dim, hidden, asked, words)
+    layout |= {name: (_DTYPE, shape) for name, shape in more.items()}
+    return layout | {"words": (_HASH, (words,)), "asked": (_HASH, (asked,))}
+
+
+def _arrays(
+    body: bytes, layout: Mapping[str, tuple[str, tuple[int, ...]]]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays in ``body``, which must have exactly the bytes that ``layout`` needs."""
+    sizes = [math.prod(shape) * np.dtype(kind).itemsize for kind, shape in layout.values()]
+    if len(body) != sum(sizes):
+        raise AdapterError(f"adapter weights: got {len(body)} bytes, want {sum(sizes)}")
+    starts = np.cumsum([0, *sizes]).tolist()
+    return {
+        name: np.frombuffer(body, kind, math.prod(shape), start).reshape(shape)
+        for (name, (kind, shape)), start in zip(layout.items(), starts, strict=False)
+    }
 
 
 def _checksum(raw: bytes) -> bytes:

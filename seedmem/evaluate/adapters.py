@@ -2,11 +2,13 @@
 
 ``X+adapter`` is fitted to half of a user's own questions and asked the other half, no memory
 answering in both, under several seeds; ``X+label-free`` to questions made of the memories
-alone, and asked everything. Each is compared with X on the same questions. No gate is
-between: these rows say what an adapter is worth, not what would ship.
+alone, and asked everything. Each is compared with X on the same questions. Dense and fusion are
+asked with the bent vector; the full score is served, with the lexicon that both kinds have. No
+gate is between: these rows say what an adapter is worth, not what would ship.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -15,14 +17,13 @@ from numpy.typing import NDArray
 from seedmem.adapt import Adapter
 from seedmem.errors import SupervisionError
 from seedmem.evaluate.corpus import Case, Corpus, Encodes, User
-from seedmem.evaluate.methods import FULL, METHODS, Method
+from seedmem.evaluate.methods import FULL, METHODS
 from seedmem.evaluate.metrics import METRICS, Values, differences, judge, means
 from seedmem.evaluate.report import Row
 from seedmem.evaluate.run import DEPTH, Fitted
-from seedmem.extract import pseudo_queries
-from seedmem.learn.config import LABEL_FREE, FitConfig
+from seedmem.learn.config import FitConfig
 from seedmem.learn.examples import Examples, apart, folds
-from seedmem.retrieve import Weights
+from seedmem.retrieve import Weights, retrieve
 from seedmem.vectors import Matrix
 
 SCORES = ("dense", "fusion", FULL)
@@ -43,9 +44,28 @@ class Trial:
     adapter: Adapter
 
 
+def label_free(
+    corpora: Sequence[Corpus], encoder: Encodes, *, track: Track = iter
+) -> dict[str, Adapter]:
+    """Return the adapter that each user's memories teach, by ``data/user``.
+
+    A user of whose memories no question can be made has none.
+    """
+    from seedmem.learn.label_free import fit_label_free, made_of
+    from seedmem.learn.served import corpus_of
+
+    found = {}
+    for data, user in track([(corpus.name, user) for corpus in corpora for user in corpus.users]):
+        pseudo, corpus = made_of(user.state, encoder.encode), corpus_of(user.state)
+        with suppress(SupervisionError):
+            adapter = fit_label_free(user.state, corpus, pseudo, version=1)
+            found[f"{data}/{user.user_id}"] = adapter
+    return found
+
+
 def adapter_rows(
     corpora: Sequence[Corpus],
-    encoder: Encodes,
+    free: Mapping[str, Adapter],
     fitted: Fitted,
     shipped: Weights,
     *,
@@ -56,7 +76,7 @@ def adapter_rows(
 
     Args:
         corpora: the data sets.
-        encoder: of their vectors; encodes the pseudo-queries.
+        free: what ``label_free`` made of them.
         fitted: weights of the full score for users that ``shipped`` has seen.
         shipped: weights for all others.
         config: how to fit to own questions.
@@ -66,10 +86,10 @@ def adapter_rows(
     for data, user in track([(corpus.name, user) for corpus in corpora for user in corpus.users]):
         cases = [case for case in user.cases if _answerable(user, case)]
         if cases:
-            weights = fitted.get(f"{data}/{user.user_id}", shipped)
-            made = {score: METHODS[score](user.user_id, weights) for score in SCORES}
-            trials = _trials(user, cases, encoder, config or FitConfig())
-            results.setdefault(data, []).append(_result(user, cases, made, trials))
+            owner = f"{data}/{user.user_id}"
+            asker = _Asker(user, cases, fitted.get(owner, shipped))
+            trials = _trials(user, cases, free.get(owner), config or FitConfig())
+            results.setdefault(data, []).append(_result(asker, trials))
     return [row for data, found in results.items() for row in _rows(data, found)]
 
 
@@ -89,14 +109,17 @@ def _answerable(user: User, case: Case) -> bool:
     return there and case.query.vector is not None
 
 
-def _trials(user: User, cases: Sequence[Case], encoder: Encodes, config: FitConfig) -> list[Trial]:
-    """Fit the adapters of one user."""
+def _trials(
+    user: User, cases: Sequence[Case], free: Adapter | None, config: FitConfig
+) -> list[Trial]:
+    """Fit the adapters of one user to its own questions, and add the label-free one."""
     from seedmem.learn.fit import fit
     from seedmem.learn.served import corpus_of
 
     corpus = corpus_of(user.state)
     golds = [tuple(corpus.row_of[i] for i in case.gold if i in corpus.row_of) for case in cases]
     asked = Examples(queries=_vectors(cases), golds=tuple(golds))
+    lexicon = None if free is None else free.lexicon
     trials = []
     for seed in range(SEEDS):
         training, tested = apart(golds, folds(golds, count=2, seed=seed), 0)
@@ -104,61 +127,62 @@ def _trials(user: User, cases: Sequence[Case], encoder: Encodes, config: FitConf
             own = fit(asked.take(training), corpus, version=1, config=replace(config, seed=seed))
         except SupervisionError:  # so few questions that the user would keep the identity
             continue
-        trials.append(Trial(kind="adapter", tested=tested, adapter=own.adapter))
-    pseudo = _pseudo(user, encoder)
-    if len(pseudo):
-        free = fit(pseudo, corpus, version=1, config=LABEL_FREE).adapter
+        adapter = replace(own.adapter, lexicon=lexicon)
+        trials.append(Trial(kind="adapter", tested=tested, adapter=adapter))
+    if free is not None:
         trials.append(Trial(kind="label-free", tested=np.arange(len(cases)), adapter=free))
     return trials
-
-
-def _pseudo(user: User, encoder: Encodes) -> Examples:
-    """Return the questions that are made of the user's memories; golds are corpus rows."""
-    state = user.state
-    memories = [state.memory(row) for row in np.flatnonzero(state.live).tolist()]
-    made = pseudo_queries([m.text for m in memories], [m.role for m in memories])
-    pairs = [(text, row) for row, texts in enumerate(made) for text in texts]
-    queries = encoder.encode([text for text, _ in pairs])
-    return Examples(queries=queries, golds=tuple((row,) for _, row in pairs))
 
 
 def _vectors(cases: Sequence[Case]) -> Matrix:
     return np.array([case.query.vector for case in cases], dtype=np.float32)
 
 
-def _result(
-    user: User, cases: Sequence[Case], made: Mapping[str, Method], trials: Sequence[Trial]
-) -> _Result:
-    everything = np.arange(len(cases))
-    identity = Trial(kind="", tested=everything, adapter=Adapter.identity(user.state.space))
-    plain = {score: _judged(user, cases, made[score], [identity]) for score in made}
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """One user with its questions, and the weights of the full score."""
+
+    user: User
+    cases: Sequence[Case]
+    weights: Weights
+
+    def ranking(self, score: str, case: Case, adapter: Adapter) -> list[str]:
+        """Return ids, best first, as ``score`` ranks them with ``adapter``."""
+        query, state = replace(case.query, k=DEPTH), self.user.state
+        if score == FULL:
+            answer = retrieve(state, query, adapter=adapter, weights=self.weights)
+        else:
+            [bent] = adapter.apply(_vectors([case]))
+            method = METHODS[score](self.user.user_id, self.weights)
+            answer = method(state, replace(query, vector=bent))
+        return [hit.memory_id for hit in answer.hits]
+
+    def judged(self, score: str, trials: Sequence[Trial]) -> dict[str, Values]:
+        """Return each metric of each case: the mean over the trials that asked it, else NaN."""
+        sums = {metric: np.zeros(len(self.cases)) for metric in METRICS}
+        times = np.zeros(len(self.cases))
+        for trial in trials:
+            asked = [self.cases[i] for i in trial.tested.tolist()]
+            rankings = [self.ranking(score, case, trial.adapter) for case in asked]
+            for metric, values in judge(rankings, [case.gold for case in asked]).items():
+                sums[metric][trial.tested] += values
+            times[trial.tested] += 1
+        return {metric: total / np.where(times, times, np.nan) for metric, total in sums.items()}
+
+
+def _result(asker: _Asker, trials: Sequence[Trial]) -> _Result:
+    identity = Adapter.identity(asker.user.state.space)
+    untried = Trial(kind="", tested=np.arange(len(asker.cases)), adapter=identity)
     kinds = dict.fromkeys(trial.kind for trial in trials)
-    adapted = {
-        (score, kind): _judged(user, cases, made[score], [t for t in trials if t.kind == kind])
-        for score in made
-        for kind in kinds
-    }
-    vague = np.array([case.vague for case in cases])
-    return _Result(vague=vague, plain=plain, adapted=adapted)
-
-
-def _judged(
-    user: User, cases: Sequence[Case], method: Method, trials: Sequence[Trial]
-) -> dict[str, Values]:
-    """Return each metric of each case: the mean over the trials that asked it, NaN if none did."""
-    sums = {metric: np.zeros(len(cases)) for metric in METRICS}
-    times = np.zeros(len(cases))
-    for trial in trials:
-        asked = [cases[i] for i in trial.tested.tolist()]
-        bent = trial.adapter.apply(_vectors(asked))
-        rankings = [
-            [hit.memory_id for hit in method(user.state, replace(c.query, vector=v, k=DEPTH)).hits]
-            for c, v in zip(asked, bent, strict=True)
-        ]
-        for metric, values in judge(rankings, [case.gold for case in asked]).items():
-            sums[metric][trial.tested] += values
-        times[trial.tested] += 1
-    return {metric: total / np.where(times, times, np.nan) for metric, total in sums.items()}
+    return _Result(
+        vague=np.array([case.vague for case in asker.cases]),
+        plain={score: asker.judged(score, [untried]) for score in SCORES},
+        adapted={
+            (score, kind): asker.judged(score, [t for t in trials if t.kind == kind])
+            for score in SCORES
+            for kind in kinds
+        },
+    )
 
 
 def _rows(data: str, results: Sequence[_Result]) -> Iterable[Row]:

@@ -7,12 +7,13 @@ al. 2007, "Learning to Rank: From Pairwise Approach to Listwise Approach" (ListN
 any of several golds. The loss is convex but for several golds, and flat there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seedmem.adapt import Adapter
 from seedmem.errors import DataError
 from seedmem.evaluate.corpus import Case, Corpus, User
 from seedmem.retrieve import Weights
@@ -57,26 +58,32 @@ class Examples:
         return Examples(self.features[rows], self.gold[rows], starts, self.owners[kept])
 
 
-def examples(corpora: Sequence[Corpus]) -> Examples:
+def examples(corpora: Sequence[Corpus], adapters: Mapping[str, Adapter] | None = None) -> Examples:
     """Return the examples of all questions whose gold is there.
+
+    Args:
+        corpora: the data sets.
+        adapters: of the users that are asked, by ``data/user``; None asks all, without adapters.
 
     Raises:
         DataError: there is none.
     """
     generator = np.random.default_rng(0)
     features, gold, owners = [], [], []
-    for corpus in corpora:
-        for user in corpus.users:
-            for case in user.cases:
-                rows = [user.state.row_of(id_) for id_ in case.gold]
-                there = np.array([row for row in rows if row is not None], dtype=np.intp)
-                if len(there) == 0:
-                    continue
-                columns = _columns(user, case)
-                kept = _competing(columns, there, generator)
-                features.append(columns[kept])
-                gold.append(np.isin(kept, there))
-                owners.append(f"{corpus.name}/{user.user_id}")
+    for owner, user in ((f"{c.name}/{u.user_id}", u) for c in corpora for u in c.users):
+        if adapters is not None and owner not in adapters:
+            continue
+        adapter = None if adapters is None else adapters[owner]
+        for case in user.cases:
+            rows = [user.state.row_of(id_) for id_ in case.gold]
+            there = np.array([row for row in rows if row is not None], dtype=np.intp)
+            if len(there) == 0:
+                continue
+            columns = _columns(user, case, adapter)
+            kept = _competing(columns, there, generator)
+            features.append(columns[kept])
+            gold.append(np.isin(kept, there))
+            owners.append(owner)
     lengths = [len(block) for block in gold]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
     if not gold:
@@ -84,16 +91,44 @@ def examples(corpora: Sequence[Corpus]) -> Examples:
     return Examples(np.concatenate(features), np.concatenate(gold), starts, np.array(owners))
 
 
-def fit(examples: Examples, start: Weights | None = None) -> Weights:
-    """Return the weights that explain ``examples`` best; ``start`` only saves time."""
+def fit(
+    plain: Examples, personal: Examples | None = None, *, start: Weights | None = None
+) -> Weights:
+    """Return the weights that explain the examples best.
+
+    Args:
+        plain: asked without adapters.
+        personal: questions asked with adapters that have a lexicon. What is found there for
+            ``bent`` holds for adapters without a lexicon too.
+        start: weights near the best; it only saves time.
+    """
+    lookup = _fitted(plain, start.lookup if start else {})
+    if personal is None:
+        return Weights(lookup=lookup, association=ASSOCIATION)
+    own = _fitted(personal, start.personal if start else {})
+    bent = {"bent": own["bent"]} if "bent" in own else {}
+    return Weights(lookup=lookup | bent, personal=own, association=ASSOCIATION)
+
+
+def leave_one_out(
+    plain: Examples, fitted: Weights, personal: Examples | None = None
+) -> dict[str, Weights]:
+    """Return, for each owner, weights that have not seen its questions."""
+    found = {}
+    for owner in dict.fromkeys(plain.owners.tolist()):
+        without = None if personal is None else personal.without(owner)
+        own = fit(plain.without(owner), without, start=fitted)
+        found[owner] = replace(fitted, lookup=own.lookup, personal=own.personal)
+    return found
+
+
+def _fitted(examples: Examples, start: Mapping[str, float]) -> dict[str, float]:
     from scipy.optimize import minimize
 
     spread = np.maximum(examples.features.std(axis=0), 0.05).astype(np.float64)
-    lookup = start.lookup if start is not None else {}
-    first = np.array([lookup.get(name, 0.0) for name in FEATURES]) * spread
     found = minimize(
         _loss,
-        first,
+        np.array([start.get(name, 0.0) for name in FEATURES]) * spread,
         args=((examples.features / spread).astype(np.float32), examples.gold, examples.starts),
         jac=True,
         method="L-BFGS-B",
@@ -101,21 +136,12 @@ def fit(examples: Examples, start: Weights | None = None) -> Weights:
         options={"maxiter": 300, "ftol": 1e-9},
     )
     weights = dict(zip(FEATURES, (found.x / spread).tolist(), strict=True))
-    fitted = {name: weight for name, weight in weights.items() if abs(weight) > 1e-3}
-    return Weights(lookup=fitted, association=ASSOCIATION)
+    return {name: weight for name, weight in weights.items() if abs(weight) > 1e-3}
 
 
-def leave_one_out(all_examples: Examples, fitted: Weights) -> dict[str, Weights]:
-    """Return, for each owner, weights that have not seen its questions."""
-    return {
-        owner: replace(fitted, lookup=fit(all_examples.without(owner), fitted).lookup)
-        for owner in dict.fromkeys(all_examples.owners.tolist())
-    }
-
-
-def _columns(user: User, case: Case) -> NDArray[np.float32]:
+def _columns(user: User, case: Case, adapter: Adapter | None) -> NDArray[np.float32]:
     """Return (rows, F)."""
-    features = Features(user.state, case.query, case.query.vector)
+    features = Features(user.state, case.query, adapter)
     return np.stack([features.column(name) for name in FEATURES], axis=1)
 
 

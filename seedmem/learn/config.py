@@ -51,3 +51,23 @@ PUBLISHED = FitConfig(members=1, alpha=0.3, negatives="batch", batch=64)
 LABEL_FREE = FitConfig(members=1, learning_rate=2e-3, batch=128, epochs=20, patience=None)
 """For pseudo-queries, of which a user has thousands. What it shall learn is how these very
 memories are put, so holding some out to stop early costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexiconConfig:
+    """How to fit a lexicon."""
+
+    hidden: int = 64
+    """h, the width of the middle layer."""
+    unasked: float = 0.5
+    """Share of a question's keywords that are left out of a training step."""
+    dropout: float = 0.2
+    """Share of middle units left out of a training step."""
+    weight_decay: float = 0.01
+    learning_rate: float = 2e-3
+    batch: int = 128
+    """Questions per step."""
+    epochs: int = 20
+    seed: int = 0
+    threads: int = 1
+    """Most threads that torch may use."""

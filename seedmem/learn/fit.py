@@ -1,8 +1,6 @@
 """Fit one user's adapter: small, seeded, on capped threads, stopped before it overfits."""
 
-import contextlib
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +15,7 @@ from seedmem.learn.loss import info_nce, pairwise, recovery
 from seedmem.learn.model import Residual, committee
 from seedmem.learn.optimiser import AdamW
 from seedmem.learn.tables import Table, memory_table, subject_table
+from seedmem.learn.threads import threads
 
 _OBJECTIVES = {"info-nce": info_nce, "pairwise": pairwise}
 _FEWEST_FOLDS = 5  # so that a member is stopped on a fifth of the questions at most
@@ -53,7 +52,7 @@ def fit(
     parts = _parts(examples, config)
     if not all(training.size and held_out.size for training, held_out in parts):
         raise SupervisionError(f"{len(examples)} questions, too few to hold some out from the rest")
-    with _threads(config.threads):
+    with threads(config.threads):
         tables = memory_table(examples, corpus, config), subject_table(examples, corpus)
         members = [
             _Member(examples, *tables, replace(config, seed=config.seed + member))
@@ -86,7 +85,7 @@ class _Member:
         self, examples: Examples, memories: Table, subjects: Table, config: FitConfig
     ) -> None:
         self.config, self.memories, self.subjects = config, memories, subjects
-        self.queries = torch.from_numpy(np.ascontiguousarray(examples.queries))
+        self.queries = torch.from_numpy(np.array(examples.queries))
         self.noise = torch.Generator().manual_seed(config.seed)
         self.model = Residual(
             self.queries.shape[1],
@@ -161,14 +160,3 @@ class _Member:
         batch = self.memories.pairs_of(held_out)
         adapted = self.model(self.queries[self.memories.question[batch]])
         return float(self.contrast(adapted, self.memories, batch, self.memories.every))
-
-
-@contextlib.contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Cap torch's threads, which would else follow the host's cores, not the quota (F45)."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

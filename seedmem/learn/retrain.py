@@ -1,13 +1,13 @@
 """Make a candidate adapter, rank what it has not seen, and let the gate decide."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seedmem.adapt import Adapter
-from seedmem.learn.config import LABEL_FREE, FitConfig
+from seedmem.adapt import Adapter, Lexicon
+from seedmem.learn.config import FitConfig
 from seedmem.learn.examples import Corpus, Examples, Rows, apart, folds
 from seedmem.learn.fit import fit
 from seedmem.learn.gate import Decision, GateConfig, Ranks, judge
@@ -15,8 +15,9 @@ from seedmem.learn.gate import Decision, GateConfig, Ranks, judge
 Rank = Callable[[Adapter, Rows], Ranks]
 """Ranks of the best golds of the questions at these positions, by the score that serving uses."""
 
+Slices = Mapping[str, NDArray[np.bool_]]
+
 _OUTER_FOLDS = 4
-_PSEUDO_PARTS = 5  # one of which is enough to judge by: pseudo-queries are many
 _PROBES = 200  # memories that are asked for in their own words
 _TIE = 1e-5  # cosines this near are the rounding of one
 
@@ -29,6 +30,35 @@ class Retrained:
     decision: Decision
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a candidate has to beat, and on which questions."""
+
+    corpus: Corpus
+    current: Adapter
+    rank: Rank
+    judged: Rows
+    """Positions of the questions, which neither adapter was fitted on."""
+    slices: Slices = field(default_factory=dict)
+    """Masks over all questions, of kinds that must not suffer."""
+    config: GateConfig | None = None
+
+    def decide(self, candidate: Adapter, ranks: Ranks | None = None) -> Retrained:
+        """Return the gate's decision; ``ranks`` of the judged questions if not the candidate's."""
+        before = self.rank(self.current, self.judged)
+        after = self.rank(candidate, self.judged) if ranks is None else ranks
+        masks = {name: mask[self.judged] for name, mask in self.slices.items()}
+        decision = judge(
+            before,
+            after,
+            memories=len(self.corpus.memories),
+            probe=own_words(self.current, candidate, self.corpus),
+            slices={name: (before[mask], after[mask]) for name, mask in masks.items()},
+            config=self.config,
+        )
+        return Retrained(candidate=candidate, decision=decision)
+
+
 def retrain(
     examples: Examples,
     corpus: Corpus,
@@ -36,8 +66,9 @@ def retrain(
     current: Adapter,
     rank: Rank,
     version: int,
+    lexicon: Lexicon | None = None,
     unseen: Rows | None = None,
-    slices: Mapping[str, NDArray[np.bool_]] | None = None,
+    slices: Slices | None = None,
     fit_config: FitConfig | None = None,
     gate_config: GateConfig | None = None,
 ) -> Retrained:
@@ -52,6 +83,7 @@ def retrain(
         current: the adapter that serves now.
         rank: how serving ranks with an adapter.
         version: number of the candidate, should it ship.
+        lexicon: of the candidate; it has not seen the questions.
         unseen: questions that ``current`` was not fitted on; None means all. Only these are judged.
         slices: masks over the questions, of kinds that must not suffer.
         fit_config: how to fit.
@@ -62,48 +94,14 @@ def retrain(
         AdapterError: the fit ended in weights that are not finite.
     """
     judged = np.arange(len(examples)) if unseen is None else unseen
-    candidate_ranks = _cross_fitted(examples, corpus, rank, judged, fit_config)
-    current_ranks = rank(current, judged)
-    candidate = fit(examples, corpus, version=version, config=fit_config).adapter
-    masks = {name: mask[judged] for name, mask in (slices or {}).items()}
-    decision = judge(
-        current_ranks,
-        candidate_ranks,
-        memories=len(corpus.memories),
-        probe=own_words(current, candidate, corpus),
-        slices={name: (current_ranks[m], candidate_ranks[m]) for name, m in masks.items()},
-        config=gate_config,
-    )
-    return Retrained(candidate=candidate, decision=decision)
 
+    def fitted(part: Examples) -> Adapter:
+        found = fit(part, corpus, version=version, config=fit_config).adapter
+        return replace(found, lexicon=lexicon)
 
-def introduce(
-    pseudo: Examples,
-    corpus: Corpus,
-    *,
-    rank: Rank,
-    version: int,
-    fit_config: FitConfig = LABEL_FREE,
-    gate_config: GateConfig | None = None,
-) -> Retrained:
-    """Return a first adapter, fitted to pseudo-queries without any label, and the gate's decision.
-
-    A fifth of the pseudo-queries is held out of the fit and judged against the identity. The
-    memories that answer them are known when it serves, so they may answer others in the fit.
-    Arguments and errors as in ``retrain``.
-    """
-    shuffled = np.random.default_rng(fit_config.seed).permutation(len(pseudo))
-    held_out, training = np.split(shuffled, [len(pseudo) // _PSEUDO_PARTS])
-    candidate = fit(pseudo.take(training), corpus, version=version, config=fit_config).adapter
-    identity = Adapter.identity(corpus.space)
-    decision = judge(
-        rank(identity, held_out),
-        rank(candidate, held_out),
-        memories=len(corpus.memories),
-        probe=own_words(identity, candidate, corpus),
-        config=gate_config,
-    )
-    return Retrained(candidate=candidate, decision=decision)
+    ranks = _cross_fitted(examples, fitted, rank, judged, (fit_config or FitConfig()).seed)
+    trial = Trial(corpus, current, rank, judged, slices or {}, gate_config)
+    return trial.decide(fitted(examples), ranks)
 
 
 def own_words(current: Adapter, candidate: Adapter, corpus: Corpus) -> tuple[Ranks, Ranks]:
@@ -124,14 +122,13 @@ def own_words(current: Adapter, candidate: Adapter, corpus: Corpus) -> tuple[Ran
 
 
 def _cross_fitted(
-    examples: Examples, corpus: Corpus, rank: Rank, judged: Rows, config: FitConfig | None
+    examples: Examples, fitted: Callable[[Examples], Adapter], rank: Rank, judged: Rows, seed: int
 ) -> Ranks:
     """Return the ranks of ``judged``, each by a model that was fitted on other folds."""
-    fold = folds(examples.golds, count=_OUTER_FOLDS, seed=(config or FitConfig()).seed)
+    fold = folds(examples.golds, count=_OUTER_FOLDS, seed=seed)
     ranks = np.zeros(len(examples), dtype=np.int64)
     for held_out in np.unique(fold[judged]):
         training, inside = apart(examples.golds, fold, int(held_out))
         asked = inside[np.isin(inside, judged)]
-        fitted = fit(examples.take(training), corpus, version=0, config=config)
-        ranks[asked] = rank(fitted.adapter, asked)
+        ranks[asked] = rank(fitted(examples.take(training)), asked)
     return ranks[judged]

@@ -30,6 +30,15 @@ class Candidates:
     sample: Mask
     """(rows,): over which standard scores are taken."""
 
+    def cosines(self, state: UserState, vector: Vector) -> Column:
+        """Return ``cosine`` for another vector, (d,)."""
+        computed = np.flatnonzero(self.scored | self.sample)
+        if len(computed) == state.rows:
+            return np.asarray(state.vectors @ vector, dtype=np.float32)
+        cosine = np.zeros(state.rows, dtype=np.float32)
+        cosine[computed] = state.vectors[computed] @ vector
+        return cosine
+
 
 def candidates(
     state: UserState,

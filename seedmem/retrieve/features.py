@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from seedmem.adapt import Adapter
 from seedmem.retrieve import dates
 from seedmem.retrieve.candidates import Candidates, candidates
 from seedmem.retrieve.context import Column, Context
@@ -18,7 +19,6 @@ from seedmem.retrieve.question import ASSISTANTS, Question
 from seedmem.retrieve.visible import admitted, known
 from seedmem.text import hash_terms, terms
 from seedmem.user import UserState
-from seedmem.vectors import Vector
 
 FEATURES = (
     "dense",
@@ -35,11 +35,14 @@ FEATURES = (
     "date",
     "when",
     "current",
+    "bent",
+    "own_words",
 )
 
 TOP_SUBJECTS = 40  # N of subject fusion
 _SMALL_TALK = 10.0  # terms; a turn of a talk that is shorter says the less, the shorter it is
 _SHORT_QUESTION = 12.0  # terms
+_FEW_WORDS = 4.0  # known words that a memory must have for its mean to be trusted
 _RIVAL = 1.0  # standard scores below the best that are still about the same
 _TIMES = hash_terms(
     terms(
@@ -54,8 +57,9 @@ _TIMES = hash_terms(
 class Features:
     """The features of all memories for one query: a property each, (rows,) float32."""
 
-    def __init__(self, state: UserState, query: Query, vector: Vector | None) -> None:
-        self._state, self._query, self._vector = state, query, vector
+    def __init__(self, state: UserState, query: Query, adapter: Adapter | None = None) -> None:
+        self._state, self._query, self._vector = state, query, query.vector
+        self._adapter = adapter
         self.known = known(state, query)
         self.admitted = admitted(state, query)
 
@@ -187,6 +191,26 @@ class Features:
         rivals = rivals[np.lexsort((self._state.born[rivals], times))]
         newness[rivals] = np.linspace(0.0, self.question.present, len(rivals) + 1)[1:]
         return newness
+
+    @cached_property
+    def bent(self) -> Column:
+        """What the adapter moves: standard score of cos(f(q), m), less that of cos(q, m)."""
+        if self._vector is None or self._adapter is None or self._adapter.hidden == 0:
+            return np.zeros(self._state.rows, dtype=np.float32)
+        bent = self.candidates.cosines(self._state, self._adapter.apply(self._vector))
+        moved: Column = self._standard(bent) - self.dense
+        return moved
+
+    @cached_property
+    def own_words(self) -> Column:
+        """How much likelier the question makes the memory's words, by the user's lexicon."""
+        lexicon = None if self._adapter is None else self._adapter.lexicon
+        if self._vector is None or lexicon is None:
+            return np.zeros(self._state.rows, dtype=np.float32)
+        favours = lexicon.favours(self._vector, self.question.terms)
+        uses = self._state.keyword.uses(lexicon.words)
+        total = np.bincount(uses.row, favours[uses.word], minlength=self._state.rows)
+        return self._standard((total / np.sqrt(uses.count + _FEW_WORDS)).astype(np.float32))
 
     @cached_property
     def _borrowed(self) -> tuple[Column, Column]:

@@ -13,7 +13,6 @@ from seedmem.retrieve.features import Features
 from seedmem.retrieve.query import Query
 from seedmem.retrieve.weights import Weights
 from seedmem.user import UserState
-from seedmem.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +36,21 @@ def rank(
     Raises:
         ShapeError: the query's vector is not (d,) of the user's space.
     """
-    features = Features(state, query, _adapted(state, query, adapter))
+    if query.vector is not None and query.vector.shape != (state.space.dim,):
+        raise ShapeError("query vector", got=query.vector.shape, want=(state.space.dim,))
+    features = Features(state, query, adapter)
     scores = np.zeros(state.rows, dtype=np.float64)
     if not features.admitted.any():
         return Ranking(features, {}, scores, np.zeros(0, dtype=np.intp))
+    personal = adapter is not None and adapter.lexicon is not None
     shares = {
         name: features.column(name) * np.float32(weight)
-        for name, weight in weights.of(query.mode).items()
+        for name, weight in weights.of(query.mode, personal=personal).items()
         if weight != 0.0
     }
     for share in shares.values():
         scores += share
     return Ranking(features, shares, scores, _best(scores, features, state, query.k))
-
-
-def _adapted(state: UserState, query: Query, adapter: Adapter | None) -> Vector | None:
-    vector = query.vector
-    if vector is not None and vector.shape != (state.space.dim,):
-        raise ShapeError("query vector", got=vector.shape, want=(state.space.dim,))
-    return vector if vector is None or adapter is None else adapter.apply(vector)
 
 
 def _best(

@@ -26,6 +26,8 @@ class Weights:
     """What a score is made of. A feature that has no weight counts nothing and costs nothing."""
 
     lookup: Mapping[str, float]
+    personal: Mapping[str, float] = field(default_factory=dict)
+    """In place of ``lookup`` where a user's lexicon serves; empty means ``lookup`` there too."""
     association: Mapping[str, float] = field(default_factory=dict)
     confidence: Confidence = field(default_factory=Confidence)
     fitted_on: tuple[str, ...] = ()
@@ -33,9 +35,11 @@ class Weights:
     command: str = ""
     """What fits them again."""
 
-    def of(self, mode: Mode) -> Mapping[str, float]:
-        """Return the weight of each feature in a mode."""
-        return self.lookup if mode == "lookup" else self.association
+    def of(self, mode: Mode, *, personal: bool = False) -> Mapping[str, float]:
+        """Return the weight of each feature in a mode, for a user with a lexicon or without."""
+        if mode == "association":
+            return self.association
+        return self.personal if personal and self.personal else self.lookup
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -56,6 +60,7 @@ class Weights:
         """Return the form that ``from_json`` reads, with four decimals."""
         fields: dict[str, Any] = {
             "lookup": _rounded(self.lookup),
+            "personal": _rounded(self.personal),
             "association": _rounded(self.association),
             "confidence": {
                 "clues": _rounded(self.confidence.clues),

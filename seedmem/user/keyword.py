@@ -7,6 +7,7 @@ document frequencies are counted on the query's postings, so none are stored.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,19 @@ _RECENT = 4096  # postings, and an eighth of all, before recent ones are merged
 _NONE: _Postings = np.zeros(0, dtype=np.uint64)
 
 
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Which of some words the rows use."""
+
+    words: Terms
+    word: NDArray[np.intp]
+    """(u,) index in ``words`` …"""
+    row: NDArray[np.intp]
+    """(u,) … and the row that uses it."""
+    count: NDArray[np.float32]
+    """(rows,) how many of the words a row uses."""
+
+
 class Keyword:
     """The keyword index over ``rows``."""
 
@@ -36,6 +50,7 @@ class Keyword:
         self._base = _NONE
         self._recent = _NONE
         self._fresh: list[_Postings] = []  # not yet sorted into ``_recent``
+        self._uses: Uses | None = None
 
     @property
     def nbytes(self) -> int:
@@ -48,10 +63,12 @@ class Keyword:
         keys = terms.astype(np.uint64) << _TERM | rows << _ROW
         unique, repeats = np.unique(keys, return_counts=True)
         self._fresh.append(unique + np.minimum(repeats, 255).astype(np.uint64))
+        self._uses = None
 
     def renumber(self, renumbered: NDArray[np.int64]) -> None:
         """Follow a compaction: row i is now ``renumbered[i]``, or gone if that is -1."""
         self._settle()
+        self._uses = None
         every = np.sort(np.concatenate([self._base, self._recent]))
         rows = renumbered[(every >> _ROW & _ROW_MASK).astype(np.int64)]
         kept, moved = every[rows >= 0], rows[rows >= 0].astype(np.uint64)
@@ -89,6 +106,22 @@ class Keyword:
         live = self._rows["live"][row]
         frequency = np.bitwise_and(postings, _TF_MASK).astype(np.float64)
         return term[live], row[live], frequency[live]
+
+    def uses(self, words: Terms) -> Uses:
+        """Return which rows, dead ones too, use which of ``words``: unique and ascending.
+
+        Kept for the next call with the very same array, until a document is added.
+        """
+        if self._uses is None or self._uses.words is not words:
+            self._settle()
+            postings = np.concatenate([self._base, self._recent])
+            term, row = (postings >> _TERM).astype(np.uint32), postings >> _ROW & _ROW_MASK
+            word = np.minimum(np.searchsorted(words, term), max(len(words) - 1, 0))
+            known = words[word] == term if len(words) else np.zeros(len(term), dtype=np.bool_)
+            rows = row[known].astype(np.intp)
+            count = np.bincount(rows, minlength=self._rows.count).astype(np.float32)
+            self._uses = Uses(words, word[known], rows, count)
+        return self._uses
 
     def _settle(self) -> None:
         """Sort fresh postings in."""

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from streams.cli import evaluation, output
 
 if TYPE_CHECKING:
+    from seedmem.adapt import Adapter
     from seedmem.evaluate.cache import EmbeddingCache
     from seedmem.evaluate.corpus import Corpus
     from seedmem.evaluate.learned import Learned
@@ -93,15 +94,15 @@ def run(
     chosen = _methods(method, baseline)
     served = _weights(weights)
     corpora = _corpora(files, encoder, extract=extract, threads=threads, cache=cache, mode=mode)
-    held_out = _held_out(corpora, served) if adapters or LEARNED & set(chosen) else {}
+    free = _label_free(corpora, encoder, threads, cache) if adapters else {}
+    held_out = _held_out(corpora, served, free) if adapters or LEARNED & set(chosen) else {}
     asked = ask_all(corpora, chosen, held_out, served, clock=time.perf_counter, track=_asking)
     rows = report.rows(asked, served.fitted_on, baseline=baseline)
     confidence = report.abstention(asked, method=FULL)
     evaluation.show(rows, confidence, users=users)
     adapted = []
     if adapters:
-        with _encoder(encoder, threads=threads, cache=cache) as kept:
-            adapted = adapter_rows(corpora, kept, held_out, served, track=_fitting)
+        adapted = adapter_rows(corpora, free, held_out, served, track=_fitting)
         evaluation.show_adapters(adapted)
     if chart is not None:
         from seedmem.evaluate.chart import draw
@@ -123,15 +124,25 @@ def fit(
     encoder: Encoder = "minilm",
     extract: Extract = False,
     threads: Threads = 2,
+    personal: Annotated[
+        list[Path] | None,
+        typer.Option(help="Of FILEs, one whose users teach the weights beside a lexicon; minutes."),
+    ] = None,
     cache: Cache = CACHE,
 ) -> None:
     """Fit the weights of the full score and of its confidence on files of conversations.
 
-    Example: seedmem eval fit locomo.jsonl beam_128k.jsonl --out seedmem/retrieve/weights.json
+    Example: seedmem eval fit locomo.jsonl beam_128k.jsonl --personal locomo.jsonl --out own.json
     """
     corpora = _corpora(files, encoder, extract=extract, threads=threads, cache=cache, mode="lookup")
-    names = " ".join(file.name for file in files)
-    learned = _learn(corpora, f"seedmem eval fit {names} --encoder {encoder} --out {out.name}")
+    chosen = {file.stem for file in personal or ()}
+    free = _label_free([c for c in corpora if c.name in chosen], encoder, threads, cache)
+    words = [
+        *(file.name for file in files),
+        *(f"--personal {file.name}" for file in personal or ()),
+    ]
+    words += [f"--encoder {encoder}", f"--out {out.name}"]
+    learned = _learn(corpora, free, f"seedmem eval fit {' '.join(words)}")
     out.write_text(learned.weights.to_json(), encoding="utf-8")
     output.step(f"wrote {out}")
 
@@ -192,17 +203,28 @@ def _encoder(name: str, *, threads: int, cache: Path) -> "EmbeddingCache":
     return EmbeddingCache(loaded, cache.expanduser() / "embeddings.sqlite", _encoding)
 
 
-def _held_out(corpora: "list[Corpus]", served: "Weights") -> "Fitted":
+def _label_free(
+    corpora: "list[Corpus]", encoder: str, threads: int, cache: Path
+) -> "dict[str, Adapter]":
+    from seedmem.evaluate.adapters import label_free
+
+    with _encoder(encoder, threads=threads, cache=cache) as kept:
+        return label_free(corpora, kept, track=_fitting)
+
+
+def _held_out(
+    corpora: "list[Corpus]", served: "Weights", free: "Mapping[str, Adapter]"
+) -> "Fitted":
     """Return, for the users that ``served`` has seen, weights that have not."""
     known = [corpus for corpus in corpora if corpus.name in served.fitted_on]
-    return _learn(known).held_out if known else {}
+    return _learn(known, free).held_out if known else {}
 
 
-def _learn(corpora: "list[Corpus]", command: str = "") -> "Learned":
+def _learn(corpora: "list[Corpus]", free: "Mapping[str, Adapter]", command: str = "") -> "Learned":
     from seedmem.evaluate.learned import learn
 
     output.step(f"fitting on {', '.join(corpus.name for corpus in corpora)}, each user left out")
-    return learn(corpora, command=command)
+    return learn(corpora, free, command=command)
 
 
 def _encoding(batches: Iterable[int]) -> Iterable[int]:

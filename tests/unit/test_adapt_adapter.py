@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seedmem.adapt import Activation, Adapter
-from seedmem.adapt.adapter import gelu
+from seedmem.adapt.weights import gelu
 from seedmem.errors import AdapterError, ShapeError
 from seedmem.vectors import VectorSpace, unit_rows
 

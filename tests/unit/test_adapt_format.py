@@ -4,12 +4,14 @@ import hashlib
 import json
 import pickle
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from seedmem.adapt import Activation, Adapter, from_bytes, to_bytes
-from seedmem.errors import AdapterError
+from seedmem.adapt import Activation, Adapter, Lexicon, from_bytes, to_bytes
+from seedmem.adapt.lexicon import shapes
+from seedmem.errors import AdapterError, ShapeError
 from seedmem.vectors import VectorSpace
 
 SPACE = VectorSpace("hash", 8)
@@ -27,6 +29,13 @@ def _adapter(dim: int = 8, hidden: int = 4, **changes: object) -> Adapter:
         "b2": draw(size=dim),
     }
     return Adapter(**(fields | changes))
+
+
+def _lexicon(dim: int = 8, hidden: int = 3, words: int = 5, asked: int = 6) -> Lexicon:
+    draw = np.random.default_rng(9).normal
+    weights = {name: draw(size=s) for name, s in shapes(dim, hidden, asked, words).items()}
+    hashes = np.arange(7, 7 + asked, dtype=np.uint32)
+    return Lexicon(words=hashes[:words] * 3, asked=hashes, **weights)
 
 
 def _forged(**changes: object) -> bytes:
@@ -130,7 +139,7 @@ def test_a_stale_version_is_refused():
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("format", 2),
+        ("format", 1),
         ("dtype", "<f8"),
         ("hidden", 5),
         ("hidden", -1),
@@ -166,3 +175,41 @@ def test_weights_that_are_not_finite_are_refused():
 
     with pytest.raises(AdapterError, match="b2: 1 of 8 weights not finite"):
         _load(_sealed(content))
+
+
+def test_a_stored_lexicon_favours_exactly_as_before():
+    lexicon = _lexicon()
+    query, terms = np.full(8, 8**-0.5, np.float32), np.array([7, 9, 9, 1000], np.uint32)
+
+    loaded = _load(to_bytes(_adapter(lexicon=lexicon), user_id="ada")).lexicon
+
+    assert loaded is not None
+    assert loaded.favours(query, terms).tobytes() == lexicon.favours(query, terms).tobytes()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        3,
+        "3",
+        {},
+        {"hidden": 3, "asked": 6},
+        {"hidden": 3, "asked": -6, "words": 5},
+        {"hidden": 3, "asked": 6, "words": 5},
+    ],
+)
+def test_a_forged_lexicon_is_refused(sizes: object):
+    with pytest.raises(AdapterError, match=r"adapter (lexicon|asked|words|hidden|weights)"):
+        _load(_forged(lexicon=sizes))
+
+
+def test_a_lexicon_whose_words_are_not_in_order_is_refused():
+    lexicon = _lexicon()
+
+    with pytest.raises(AdapterError, match="ascending order"):
+        replace(lexicon, words=lexicon.words[::-1].copy())
+
+
+def test_a_lexicon_of_another_dimension_is_refused():
+    with pytest.raises(ShapeError, match="lexicon"):
+        _adapter(lexicon=_lexicon(dim=7))

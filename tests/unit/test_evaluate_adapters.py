@@ -13,7 +13,7 @@ from seedmem.retrieve import shipped
 pytest.importorskip("torch", reason="needs the extra learn")
 pytest.importorskip("pytrec_eval", reason="needs the extra eval")
 
-from seedmem.evaluate.adapters import SCORES, adapter_rows
+from seedmem.evaluate.adapters import SCORES, adapter_rows, label_free
 
 QUICK = FitConfig(members=1, hidden=8, epochs=3)
 ENCODER = load_encoder("hash:32")
@@ -35,7 +35,9 @@ def _corpora(questions: int) -> list[Corpus]:
 
 
 def test_every_score_is_tried_with_every_kind_of_adapter():
-    rows = adapter_rows(_corpora(10), ENCODER, {}, shipped(), config=QUICK)
+    asked = _corpora(10)
+
+    rows = adapter_rows(asked, label_free(asked, ENCODER), {}, shipped(), config=QUICK)
 
     everything = {row["method"]: row for row in rows if row["stratum"] == "all"}
     assert set(everything) == {f"{s}+{k}" for s in SCORES for k in ("adapter", "label-free")}
@@ -45,6 +47,8 @@ def test_every_score_is_tried_with_every_kind_of_adapter():
 
 
 def test_a_user_with_too_few_questions_is_only_tried_without_labels():
-    rows = adapter_rows(_corpora(2), ENCODER, {}, shipped(), config=QUICK)
+    asked = _corpora(2)
+
+    rows = adapter_rows(asked, label_free(asked, ENCODER), {}, shipped(), config=QUICK)
 
     assert {row["method"] for row in rows} == {f"{score}+label-free" for score in SCORES}

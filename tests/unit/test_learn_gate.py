@@ -8,9 +8,10 @@ from seedmem.adapt import Activation, Adapter
 from seedmem.errors import SupervisionError
 from seedmem.learn.config import FitConfig
 from seedmem.learn.examples import Corpus, Examples, Rows
+from seedmem.learn.fit import fit
 from seedmem.learn.gate import Decision, GateConfig, Metrics, judge
 from seedmem.learn.pairs import Pair, gather
-from seedmem.learn.retrain import Rank, Retrained, introduce, own_words, retrain
+from seedmem.learn.retrain import Rank, Retrained, Trial, own_words, retrain
 
 QUICK = FitConfig(members=2, hidden=32, epochs=20, batch=16, learning_rate=1e-2)
 
@@ -119,14 +120,17 @@ def test_only_questions_that_the_current_adapter_has_not_seen_are_judged():
     assert outcome.decision.slices["first"].current.questions == 15
 
 
-def test_a_first_adapter_needs_no_labels():
+def test_a_candidate_that_saw_no_question_is_judged_as_it_is():
     user = corpus()
-    pseudo = examples(user, 80)
+    asked = examples(user)
+    trial = Trial(user, Adapter.identity(user.space), _rank(asked, user), np.arange(40, 60))
 
-    outcome = introduce(pseudo, user, rank=_rank(pseudo, user), version=1, fit_config=QUICK)
+    kept_out = trial.decide(Adapter.identity(user.space))
+    learned = fit(asked.take(range(40)), user, version=1, config=QUICK).adapter
 
-    assert outcome.decision.shipped, outcome.decision.reason
-    assert outcome.decision.overall.current.questions == 16
+    assert not kept_out.decision.shipped
+    assert trial.decide(learned).decision.shipped
+    assert trial.decide(learned).decision.overall.current.questions == 20
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -11,8 +11,9 @@ import pytest
 
 from seedmem.adapt import Adapter
 from seedmem.encode import load_encoder
-from seedmem.errors import EncoderUnavailableError
+from seedmem.errors import EncoderError, EncoderUnavailableError
 from seedmem.learn.config import FitConfig
+from seedmem.learn.gate import GateConfig
 from seedmem.learn.pairs import Outcome, Pair
 from seedmem.memory import Memory
 from seedmem.user import UserState
@@ -95,13 +96,48 @@ def test_a_user_without_pairs_is_taught_by_its_own_memories(state):
     assert found.gate is not None
 
 
-def test_a_user_whose_adapter_serves_waits_until_there_are_enough_pairs(state, pairs):
-    first = learned(state, pairs)
+def test_with_too_few_pairs_the_memories_teach_and_must_beat_what_serves(state, pairs):
+    first = learned(state, ())
+    assert first.candidate is not None
 
     found = learned(state, pairs[:19], current=first.candidate, version=2)
 
-    assert (found.ships, found.candidate, found.lesson) == (False, None, "none")
-    assert found.reason == "too few questions with an answer: got 19, want 20"
+    assert (found.ships, found.lesson, found.seen) == (False, "pseudo-queries", 0)
+    assert found.gate is not None
+    assert found.gate.overall.current == found.gate.overall.candidate
+
+
+def test_pairs_judge_what_the_memories_teach_first(state, pairs, monkeypatch):
+    monkeypatch.setattr(learning, "TWICE", GateConfig(significance=1.0))
+
+    found = learned(state, pairs)
+
+    assert (found.ships, found.lesson, found.questions) == (True, "pseudo-queries", 36)
+    assert found.seen == 0  # the pairs have judged it, and may judge the next one
+    assert found.candidate is not None
+    assert found.candidate.lexicon is not None
+
+
+def test_an_adapter_of_pairs_brings_a_lexicon_of_the_memories(state, pairs):
+    found = learned(state, pairs)
+
+    assert found.lesson == "pairs"
+    assert found.candidate is not None
+    assert found.candidate.lexicon is not None
+
+
+def test_where_no_text_can_be_encoded_pairs_alone_teach(state, pairs):
+    def refuses(texts: Sequence[str]) -> Matrix:
+        raise EncoderError("this encoder takes no text")
+
+    identity = Adapter.identity(ENCODER.space)
+    study = Study(state=state, pairs=tuple(pairs), current=identity, seen=0, version=1)
+
+    found = learn(study, refuses, SETTINGS)
+
+    assert (found.ships, found.lesson) == (True, "pairs")
+    assert found.candidate is not None
+    assert found.candidate.lexicon is None
 
 
 POISON = {

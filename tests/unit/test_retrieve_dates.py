@@ -71,10 +71,10 @@ def test_without_as_of_a_relative_date_is_read_against_the_newest_memory():
     )
     query = Query(text="What happened two days ago?")
 
-    assert Features(state, query, None).date[0] == 1.0
+    assert Features(state, query).date[0] == 1.0
 
 
 def test_a_remark_that_mentions_a_day_asks_for_no_date():
     state = state_of(memory(0, "a", at=ASKED))
 
-    assert not Features(state, Query(text="I baked a cake today.", as_of=ASKED), None).date.any()
+    assert not Features(state, Query(text="I baked a cake today.", as_of=ASKED)).date.any()

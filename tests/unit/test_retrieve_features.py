@@ -10,7 +10,7 @@ from seedmem.retrieve.features import FEATURES, Features
 
 
 def column(state, name, text=None, vector=None, **query):
-    return Features(state, Query(text=text, vector=vector, **query), vector).column(name)
+    return Features(state, Query(text=text, vector=vector, **query)).column(name)
 
 
 def test_the_shipped_weights_name_features_and_clues_that_exist():
