@@ -12,7 +12,7 @@ from benchmarks.data import memories, vectors
 from benchmarks.peer import Peer, peer
 from benchmarks.report import Cell, Curves, Result
 from benchmarks.states import NEVER, K
-from benchmarks.timing import Timed, interleaved, took
+from benchmarks.timing import Timed, interleaved, timed
 from seedmem.memory import Memory
 from seedmem.retrieve import Query, retrieve
 from seedmem.user import UserState
@@ -43,12 +43,12 @@ class _Users:
         self.graph = UserState(SPACE, exact_limit=0)
         self.other = other
         self.graph_seconds = 0.0
-        """Seconds until the graph was as large as it is."""
+        """CPU seconds until the graph was as large as it is."""
 
     def grow(self, more: Sequence[Memory]) -> None:
         """Take in ``more`` memories."""
         self.exact.load((memory, None) for memory in more)
-        self.graph_seconds += took(self._grow_graph, more)
+        self.graph_seconds += timed(self._grow_graph, more)[1]
         self.other.fill(more)
 
     def _grow_graph(self, more: Sequence[Memory]) -> None:
@@ -60,18 +60,18 @@ class _Users:
 
 
 def measure(bench: Bench) -> list[Result]:
-    """Return p50 by number of memories."""
+    """Return CPU times by number of memories."""
     rows = list(_rows(bench))
     note = (
-        f"p50 in ms of one user's questions, {SPACE.dim} dimensions, k = {K}, no subjects; "
+        f"CPU ms (p50) of one user's questions, {SPACE.dim} dimensions, k = {K}, no subjects; "
         f"{bench.talk.source}, repeated where they do not suffice; generated vectors of 48 true "
         f"dimensions and noise; {ROUNDS} rounds of {bench.sizes.growth_questions} questions, each "
         "kind in turn. `vectors` is the dense search alone, `question` all features; recall@10 and "
-        "same hits (the share of ten) compare hnsw with exact. The user grows: `graph s` is the "
-        "time to bring all of its memories into a graph, one thread."
+        "same hits (the share of ten) compare hnsw with exact. The user grows: `graph s` are the "
+        "CPU seconds that bring all of its memories into a graph."
     )
     lines = {COLUMNS[at]: [float(row[at]) for row in rows] for at in _LINES}
-    curves = Curves(x_label="memories of one user", y_label="p50, ms", x=bench.sizes.growth,
+    curves = Curves(x_label="memories of one user", y_label="CPU ms, p50", x=bench.sizes.growth,
                     lines=lines)  # fmt: skip
     return [
         Result(
@@ -98,14 +98,14 @@ def _rows(bench: Bench) -> Iterator[list[Cell]]:
 
 
 def _row(bench: Bench, users: _Users, asked: Matrix) -> list[Cell]:
-    p50 = {name: latency.p50 for name, latency in _latencies(bench, users, asked).items()}
+    cpu = {name: latency.cpu for name, latency in _latencies(bench, users, asked).items()}
     sample = range(bench.sizes.growth_questions)
     recall = np.mean([_same(users, asked[number]) for number in sample])
     hits = np.mean([_same_hits(users, _query(bench, asked, number)) for number in sample])
     return [
         f"{users.exact.size:,}",
-        *(p50["numpy"], p50["dense exact"], p50["dense hnsw"], float(recall)),
-        *(p50["exact"], p50["hnsw"], float(hits), p50["peer"], users.graph_seconds),
+        *(cpu["numpy"], cpu["dense exact"], cpu["dense hnsw"], float(recall)),
+        *(cpu["exact"], cpu["hnsw"], float(hits), cpu["peer"], users.graph_seconds),
     ]
 
 
