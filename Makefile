@@ -23,8 +23,8 @@ test: $(VENV)/test  ## run the tests, against real Kafka and Redis
 test-slow: $(VENV)/test  ## run the tests that need minutes
 	$(PYTEST) -m slow
 
-test-faults: $(VENV)/test  ## run the tests that break brokers, Redis and workers, and report
-	$(PYTEST) tests/faults $(ARGS)
+test-faults: $(VENV)/test  ## break brokers, Redis and workers, and report; PART=f08 for one case
+	$(PYTEST) tests/faults -k "$(PART)"
 
 bench: $(VENV)/test  ## measure speed and size, PART=query for one part; takes half an hour
 	$(BIN)/python -m benchmarks $(PART) --json bench.json --chart docs/benchmarks
