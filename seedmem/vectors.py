@@ -18,6 +18,7 @@ from seedmem.errors import VectorError
 Vector = NDArray[np.float32]  # (d,), unit norm unless said otherwise
 Matrix = NDArray[np.float32]  # (n, d), unit rows unless said otherwise
 
+_UNIT_TOLERANCE = 1e-2  # of a squared norm; float16 storage moves it by 1e-3
 _SMALLEST_NORM = 1e-12  # below it a float32 vector has no usable direction
 
 
@@ -53,6 +54,15 @@ def unit_rows(matrix: NDArray[np.floating]) -> Matrix:
     """Return ``matrix``, shape (n, d), with each row scaled to unit length; zero rows stay zero."""
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     return np.asarray(matrix / np.maximum(norms, _SMALLEST_NORM), dtype=np.float32)
+
+
+def require_unit_rows(matrix: Matrix, dim: int) -> None:
+    """Raise ``VectorError`` unless ``matrix`` is (n, dim) with rows of about unit length."""
+    if matrix.shape[1:] != (dim,):
+        raise VectorError(f"vectors are {matrix.shape}, want (n, {dim})")
+    squares = np.einsum("nd,nd->n", matrix, matrix)
+    if not (np.abs(squares - 1.0) < _UNIT_TOLERANCE).all():  # NaN is refused too
+        raise VectorError(f"vector is not of unit length: squared norms {squares}")
 
 
 def from_wire(value: str | Sequence[float], dim: int) -> Vector:

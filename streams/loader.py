@@ -54,7 +54,7 @@ class Loader:
     damaged: int = 0
     """Records that were left out because they cannot be read."""
     _blocks: list[Block] = field(default_factory=list)
-    _newest: dict[str, int] = field(default_factory=dict)  # memory id → sequence
+    _seen: set[str] = field(default_factory=set)  # ids of the memories in blocks
     _entries: list[Entry] = field(default_factory=list)
     _nameless: list[Subject] = field(default_factory=list)
     _names: dict[str, Vector] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Loader:
     @property
     def count(self) -> int:
         """Records so far, subjects included."""
-        return len(self._newest) + len(self._entries)
+        return len(self._seen) + len(self._entries)
 
     def add(self, page: Page) -> None:
         """Bring one page in: CPU work of a few milliseconds."""
@@ -76,8 +76,8 @@ class Loader:
         for at, (item, is_sound) in enumerate(zip(with_vector, sound.tolist(), strict=True)):
             if not is_sound:
                 self._leave_out(item.kind, "its vector is not of unit length")
-            elif item.kind == MEMORY and item.id not in self._newest:
-                self._newest[item.id] = item.sequence
+            elif item.kind == MEMORY and item.id not in self._seen:
+                self._seen.add(item.id)
                 fresh.append(at)
             else:
                 self._keep(item, vectors[at])

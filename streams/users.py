@@ -20,6 +20,7 @@ from streams.adapters import serving_adapter
 from streams.caretaker import Caretaker, HotUser
 from streams.loader import Entry, Loader
 from streams.store import Graph, RecordStore
+from streams.tasks import heard
 
 __all__ = ["HotUser", "HotUsers"]
 
@@ -102,7 +103,7 @@ class HotUsers:
         if load is None:
             load = self._loading[user_id] = _Load()
             load.task = asyncio.create_task(self._load(user_id, load))
-            load.task.add_done_callback(_retrieve)
+            load.task.add_done_callback(heard)
         return await asyncio.shield(load.task)
 
     def follows(self, user_id: str) -> bool:
@@ -245,9 +246,3 @@ def _bend(hot: HotUser, adapter: Adapter | None) -> None:
     with hot.lock:
         hot.adapter = adapter
         hot.measure(hot.sequence)
-
-
-def _retrieve(task: "asyncio.Task[HotUser]") -> None:
-    """Take a failed load's error, also when nobody waits for it any more."""
-    if not task.cancelled():
-        task.exception()

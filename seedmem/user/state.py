@@ -18,11 +18,10 @@ from seedmem.user.keyword import Keyword
 from seedmem.user.order import SessionOrder
 from seedmem.user.rows import Rows
 from seedmem.user.subjects import Subjects
-from seedmem.vectors import Matrix, Vector, VectorSpace
+from seedmem.vectors import Matrix, Vector, VectorSpace, require_unit_rows
 
 Entry = tuple[Record, Terms | None]
 
-_UNIT_TOLERANCE = 1e-2  # of a squared norm; float16 storage moves it by 1e-3
 _EMPTY_ROWS = 32  # and a quarter of the live ones, before rows are compacted
 
 
@@ -138,9 +137,7 @@ class UserState:
     def apply(self, record: Record, term_hashes: Terms | None = None) -> None:
         """Bring one record in. A record that is not newer than what is here changes nothing.
 
-        Args:
-            record: what was written, or the tombstone of what is gone.
-            term_hashes: a memory's keyword terms if known; else its text is read again.
+        ``term_hashes`` are a memory's keyword terms if known; else its text is read again.
 
         Raises:
             VectorError: the vector is not (d,) or not of unit length. Nothing is changed.
@@ -182,16 +179,15 @@ class UserState:
     def fill(self, blocks: Sequence[Block]) -> None:
         """Bring in memories whose ids were never here: as ``load``, but much faster.
 
-        Raises:
-            ValueError: one of the ids is here, or comes twice. Nothing of its block is changed.
-            VectorError: as ``load``. Nothing of the block is changed.
+        Raises ``ValueError`` for an id that is here or comes twice, ``VectorError`` as ``load``;
+        nothing of that block is changed.
         """
         self._table.reserve(sum(map(len, blocks)))
         for block in blocks:
             fresh = set(block.memory_ids)
             if len(fresh) < len(block) or not fresh.isdisjoint(self._row_of):
                 raise ValueError(f"a block of {len(block)} memories holds an id that is here")
-            self._check(block.vectors)
+            require_unit_rows(block.vectors, self.space.dim)
             self._add(block)
 
     def _sequence_of(self, key: tuple[Kind, str]) -> int:
@@ -208,18 +204,9 @@ class UserState:
         for vector in vectors:
             if vector.shape != (self.space.dim,):
                 raise VectorError(f"vector is {vector.shape}, want ({self.space.dim},)")
-        if not vectors:
-            return np.zeros((0, self.space.dim), dtype=np.float32)
-        stacked = np.stack(vectors)
-        self._check(stacked)
+        stacked = np.stack(vectors) if vectors else np.zeros((0, self.space.dim), dtype=np.float32)
+        require_unit_rows(stacked, self.space.dim)
         return stacked
-
-    def _check(self, matrix: Matrix) -> None:
-        if matrix.shape[1:] != (self.space.dim,):
-            raise VectorError(f"vectors are {matrix.shape}, want (n, {self.space.dim})")
-        squares = np.einsum("nd,nd->n", matrix, matrix)
-        if not (np.abs(squares - 1.0) < _UNIT_TOLERANCE).all():  # NaN is refused too
-            raise VectorError(f"vector is not of unit length: squared norms {squares}")
 
     def _forget(self, key: tuple[Kind, str], record: Record) -> None:
         """Take out what a newer record of the same id replaces; note a tombstone."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from streams.store.keys import UserKeys
 from streams.store.session import OWNED, Command, Session
+from streams.tasks import heard
 
 KEPT = 1_000  # of a user; the oldest go first
 LIFETIME = 30 * 86_400  # seconds after the user's last question
@@ -46,7 +47,7 @@ class Questions:
         if batch is None:
             batch = self._open = _Batch()
             batch.written = asyncio.create_task(self._write(batch))
-            batch.written.add_done_callback(_retrieve)
+            batch.written.add_done_callback(heard)
         batch.texts[request] = text
         self._unwritten[request] = batch
         if len(batch.texts) >= TOGETHER:
@@ -86,9 +87,3 @@ class Questions:
             commands.append(self._session.call(OWNED, [keys.meta, keys.questions], add))
             expiries[user_id] = ("EXPIRE", keys.questions, LIFETIME)
         return [*commands, *expiries.values()]
-
-
-def _retrieve(written: asyncio.Task[None]) -> None:
-    """Take the error of a write whose callers are all gone."""
-    if not written.cancelled():
-        written.exception()
