@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar, cast
 
 import faust
@@ -183,16 +183,19 @@ def _load_encoder(settings: Settings) -> Encoder:
 def _report_gaps(app: faust.App, settings: Settings) -> None:
     """Log and count the events that were deleted before this role had read them."""
     names = {name for agent in app.agents.values() for name in agent.get_topic_names()}
-    for gap in topics.gaps(settings, names):
-        place = (gap.topic, gap.partition)
-        if gap.first is None:
-            logger.warning("%s[%d] begins at %d, and the group has no offset", *place, gap.end)
-            continue
-        logger.error(
-            "%s[%d]: events %d to %d were deleted before they were read; state may lack them",
-            *place, gap.first, gap.end - 1,
-        )  # fmt: skip
-        metrics.missed(*place, gap.end - gap.first)
+    gaps = topics.gaps(settings, names)
+    missed = [gap for gap in gaps if gap.first is not None]
+    for gap in missed:
+        metrics.missed(gap.topic, gap.partition, gap.end - (gap.first or 0))
+    if missed:
+        logger.error("events were deleted before they were read: %s", _listed(missed))
+    if unknown := [gap for gap in gaps if gap.first is None]:
+        logger.warning("the group has no offset, and the topic has lost: %s", _listed(unknown))
+
+
+def _listed(gaps: Iterable[topics.Gap]) -> str:
+    """In one line: of many, the limit on the rate of lines would hide some."""
+    return ", ".join(f"{g.topic}[{g.partition}] {g.first or 0} to {g.end - 1}" for g in gaps)
 
 
 def progress_of(app: faust.App) -> Progress:

@@ -141,9 +141,8 @@ def test_f17_events_deleted_before_they_were_read_are_reported_and_the_rest_is_a
         if name == "seedmem_missed_events_total"
     }
     assert missed == {p: left[p] - committed[p] for p in range(4)}
-    for p in range(4):
-        gap = f"{stage.topics.memory_created}[{p}]: events {committed[p]} to {left[p] - 1} were"
-        assert gap in worker.log
+    listed = (f"memory-created[{p}] {committed[p]} to {left[p] - 1}" for p in range(4))
+    assert all(gap in worker.log for gap in listed)
     held, names = stage.held(), {event.user_id for event in told}
     newest = {  # what each user said last, where nothing can be missing
         e.user_id: e.memory_id
