@@ -20,13 +20,14 @@ from scenarios.watch import Watch
 from streams import standings, topics
 from streams.store import connect
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 RETRAINER = Path(__file__).parents[2] / "integration" / "retrainer.py"
 STORY = story(seed=32, users=60, events=1_200)
 LEARNERS = [f"learner-{number}" for number in range(6)]
 LESSONS = [e for name in LEARNERS for e in (*memories(name), *recalls(name))]
 KILLS = 3
+PATIENCE = 240.0  # seconds; spaCy and torch take a minute to load on a busy machine
 
 
 @pytest.fixture
@@ -35,6 +36,13 @@ def calm(settings):
     calm = msgspec.structs.replace(settings, namespace=f"{settings.namespace}calm-")
     topics.create(calm)
     return calm
+
+
+def started(worker):
+    """Start a worker and return it when it is ready."""
+    worker.launch()
+    worker.process.wait_until(lambda: worker.is_ready, timeout=PATIENCE)
+    return worker
 
 
 def settled(settings, role):
@@ -46,19 +54,19 @@ def settled(settings, role):
 def test_an_extract_worker_killed_at_random_moments(settings, calm, workers, showed):
     stage, undisturbed = Stage(settings), Stage(calm)
     others = [workers(**differing) for differing in ({}, {"namespace": calm.namespace})]
-    quiet = workers(role="extract", namespace=calm.namespace)
+    quiet = started(workers(start=False, role="extract", namespace=calm.namespace))
     undisturbed.play(STORY)
     settled(calm, "extract")
     quiet.stop()
 
-    victim = workers(role="extract")
+    victim = started(workers(start=False, role="extract"))
     chance = random.Random(5)
     with Watch(settings, user_names(60), told=STORY) as watch:
         for part in parts(STORY, KILLS):
             with stage.playing(part, rate=60):
                 time.sleep(chance.uniform(0.5, 5.0))
                 victim.kill()
-                victim.start()
+                started(victim)
     settled(settings, "extract")
 
     found, wanted = stage.held(), undisturbed.held()
@@ -84,8 +92,8 @@ def test_a_retrain_worker_killed_at_random_moments(settings, calm, workers, show
     for worker in (quiet, victim):
         worker.command = [sys.executable, str(RETRAINER)]
     undisturbed.play(LESSONS)
-    quiet.start()
-    until(lambda: len(decided(calm)) == len(LEARNERS))
+    started(quiet)
+    until(lambda: len(decided(calm)) == len(LEARNERS), timeout=PATIENCE)
     quiet.stop()
 
     victim.launch()
@@ -93,7 +101,7 @@ def test_a_retrain_worker_killed_at_random_moments(settings, calm, workers, show
     with Watch(settings, LEARNERS, told=LESSONS) as watch:
         stage.play(LESSONS)
         while len(decided(settings)) < len(LEARNERS):
-            victim.process.wait_until(lambda: victim.is_ready, timeout=90)
+            victim.process.wait_until(lambda: victim.is_ready, timeout=PATIENCE)
             time.sleep(chance.uniform(0.2, 1.5))
             if kills < KILLS:
                 victim.kill()
