@@ -3,6 +3,7 @@
 # take the newest versions within the bounds of pyproject.toml.
 
 VENV := .venv
+DEMO := demo
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 UV := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate \
@@ -14,7 +15,7 @@ UV := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes 
 help:  ## list the targets
 	@sed -nE "s/^([a-z-]+):.*## (.*)/  make \1\t\2/p" $(MAKEFILE_LIST) | expand -t 18
 
-demo: $(VENV)/serve  ## run the service on this machine, with one person's life, and ask it
+demo: $(VENV)/$(DEMO)  ## run the service here, with one person's life; DEMO=serve without torch
 	$(BIN)/seedmem demo
 
 test: $(VENV)/test  ## run the tests, against real Kafka and Redis
@@ -45,6 +46,8 @@ lock: $(VENV)/test  ## bring the lock files in line with pyproject.toml
 	$(UV) pyproject.toml --all-extras -o requirements/test.txt
 	$(UV) pyproject.toml --extra local --extra extract --constraint requirements/test.txt \
 		-o requirements/serve.txt
+	$(UV) pyproject.toml --extra local --extra extract --extra learn \
+		--constraint requirements/test.txt -o requirements/demo.txt
 	$(UV) pyproject.toml --extra extract --extra tracing --constraint requirements/test.txt \
 		-o requirements/image.txt
 
@@ -55,6 +58,10 @@ $(VENV)/serve: requirements/serve.txt pyproject.toml scripts/setup
 	scripts/setup serve $(VENV)
 	touch $@
 
+$(VENV)/demo: requirements/demo.txt pyproject.toml scripts/setup
+	scripts/setup demo $(VENV)
+	touch $@ $(VENV)/serve
+
 $(VENV)/test: requirements/test.txt pyproject.toml scripts/setup
 	scripts/setup test $(VENV)
-	touch $@ $(VENV)/serve
+	touch $@ $(VENV)/demo $(VENV)/serve
