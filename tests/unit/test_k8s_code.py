@@ -17,6 +17,7 @@ from k8s_rendered import (
     workers,
 )
 from kubernetes_quantity import in_bytes, in_cpus
+from typer.testing import CliRunner
 
 from streams.app import SHUTDOWN
 from streams.cli import app as command_line
@@ -258,3 +259,21 @@ def test_the_image_is_that_of_this_version(name, tmp_path_factory):
     }
 
     assert tags <= {VERSION}
+
+
+def test_what_is_due_is_asked_for_nightly_by_a_pod_like_the_workers(documents):
+    [job] = of_kind(documents, "CronJob")
+    pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    worker = next(iter(workers(documents).values()))
+    [container], [working] = pod["containers"], worker["containers"]
+
+    started = CliRunner().invoke(command_line, [*container["args"], "--help"])
+
+    assert started.exit_code == 0
+    assert "--due" in container["args"]
+    assert environment(container, documents).keys() <= environment(working, documents).keys()
+    assert settings_of(container, documents).kafka == settings_of(working, documents).kafka
+    assert pod["enableServiceLinks"] is False
+    assert pod["securityContext"] == worker["securityContext"]
+    assert container["securityContext"] == working["securityContext"]
+    assert container["volumeMounts"] == working["volumeMounts"]
