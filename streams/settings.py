@@ -67,7 +67,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Region of a ``vertex:`` encoder."""
     encoder_dim: Positive | None = None
     """Length of a remote encoder's vectors. Unset: it is asked once at start."""
-    exact_limit: NotNegative = 5_000
+    exact_limit: NotNegative = 20_000
     """Memories up to which a user is searched exactly; above it by hnswlib. 0: hnswlib always."""
     hot_bytes: Positive = 2_000_000_000
     """Bytes of hot users before the least recently used is let go."""

@@ -28,7 +28,7 @@ _EMPTY_ROWS = 32  # and a quarter of the live ones, before rows are compacted
 class UserState:
     """One user's memories and subjects, searchable by vector, keyword and subject."""
 
-    def __init__(self, space: VectorSpace, *, exact_limit: int = 5000, user_id: str = "") -> None:
+    def __init__(self, space: VectorSpace, *, exact_limit: int = 20_000, user_id: str = "") -> None:
         self.space = space
         self._table = Rows(space.dim)
         self._order = SessionOrder(self._table)
