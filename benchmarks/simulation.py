@@ -169,7 +169,8 @@ async def _asked(client: Client, store: RecordStore, taught: Pupil, pairs: int) 
     version = 0 if adapter is None else adapter.version
 
     async def serves() -> bool:
-        return client.ask(taught.user_id, "ready?").adapter_version == version
+        reply = client.ask(taught.user_id, "ready?", deadline_ms=_DEADLINE)
+        return reply.adapter_version == version
 
     await _until(serves, _KEPT, f"version {version} of {taught.user_id} does not serve")
     served = _served(client, taught)
