@@ -72,7 +72,7 @@ def adapter_rows(
     config: FitConfig | None = None,
     track: Track = iter,
 ) -> list[Row]:
-    """Return a row for each data set, stratum (all, vague), score and kind of adapter.
+    """Return a row for each data set, stratum (all, vague, user), score and kind of adapter.
 
     Args:
         corpora: the data sets.
@@ -97,6 +97,7 @@ def adapter_rows(
 class _Result:
     """One user's metrics, by question."""
 
+    user_id: str
     vague: NDArray[np.bool_]
     plain: Mapping[str, Mapping[str, Values]]
     """Score → metric → (questions,)."""
@@ -175,6 +176,7 @@ def _result(asker: _Asker, trials: Sequence[Trial]) -> _Result:
     untried = Trial(kind="", tested=np.arange(len(asker.cases)), adapter=identity)
     kinds = dict.fromkeys(trial.kind for trial in trials)
     return _Result(
+        user_id=asker.user.user_id,
         vague=np.array([case.vague for case in asker.cases]),
         plain={score: asker.judged(score, [untried]) for score in SCORES},
         adapted={
@@ -186,24 +188,38 @@ def _result(asker: _Asker, trials: Sequence[Trial]) -> _Result:
 
 
 def _rows(data: str, results: Sequence[_Result]) -> Iterable[Row]:
-    """Yield the rows of one data set."""
+    """Yield the rows of one data set: of all questions, the vague ones, and each user's."""
     vague = np.concatenate([result.vague for result in results])
-    for stratum, member in (("all", np.ones_like(vague)), ("vague", vague)):
-        for key in dict.fromkeys(key for result in results for key in result.adapted):
-            score, kind = key
-            with_, without = (
-                {m: np.concatenate([r[m] for r in side]) for m in METRICS}
-                for side in (
-                    [r.adapted.get(key, r.plain[score]) for r in results],  # identity if not fitted
-                    [r.plain[score] for r in results],
-                )
+    users = np.repeat([r.user_id for r in results], [len(r.vague) for r in results])
+    strata = {"all": np.ones_like(vague), "vague": vague}
+    strata |= {f"user:{user_id}": users == user_id for user_id in dict.fromkeys(users.tolist())}
+    for key in dict.fromkeys(key for result in results for key in result.adapted):
+        score, kind = key
+        with_, without = (
+            {m: np.concatenate([r[m] for r in side]) for m in METRICS}
+            for side in (
+                [r.adapted.get(key, r.plain[score]) for r in results],  # identity if not fitted
+                [r.plain[score] for r in results],
             )
+        )
+        split = {"split": "half" if kind == "adapter" else "none"}
+        for stratum, member in strata.items():
             kept = member & np.isfinite(with_["mrr"])
-            row: Row = {"data": data, "stratum": stratum, "method": f"{score}+{kind}"}
-            row |= {"split": "half" if kind == "adapter" else "none", "n": int(kept.sum())}
-            if kept.any():
-                adapted = {m: values[kept] for m, values in with_.items()}
-                found = differences(adapted, {m: values[kept] for m, values in without.items()})
-                row |= means(adapted)
-                row["vs"] = {"baseline": score} | {m: asdict(d) for m, d in found.items()}
-            yield row
+            row = {"data": data, "stratum": stratum, "method": f"{score}+{kind}"} | split
+            yield row | _compared(score, with_, without, kept)
+
+
+def _compared(
+    score: str,
+    with_: Mapping[str, Values],
+    without: Mapping[str, Values],
+    kept: NDArray[np.bool_],
+) -> Row:
+    """Return n, the means of ``with_`` and its differences from ``without``, where ``kept``."""
+    row: Row = {"n": int(kept.sum())}
+    if kept.any():
+        adapted = {m: values[kept] for m, values in with_.items()}
+        found = differences(adapted, {m: values[kept] for m, values in without.items()})
+        row |= means(adapted)
+        row["vs"] = {"baseline": score} | {m: asdict(d) for m, d in found.items()}
+    return row

@@ -103,7 +103,7 @@ def run(
     adapted = []
     if adapters:
         adapted = adapter_rows(corpora, free, held_out, served, track=_fitting)
-        evaluation.show_adapters(adapted)
+        evaluation.show_adapters(adapted, users=users)
     if chart is not None:
         from seedmem.evaluate.chart import draw
 

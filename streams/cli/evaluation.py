@@ -25,7 +25,7 @@ def show(rows: Sequence[Row], confidence: Sequence[Row], *, users: bool) -> None
         "p99 ms ",
     ]
     columns += ["ΔR@1 [95 %] ", "ΔR@10 [95 %] ", "won/lost@10 "]
-    shown = [row for row in rows if row["n"] and (users or not row["stratum"].startswith("user:"))]
+    shown = _shown(rows, users=users)
     for data, stratum in dict.fromkeys((row["data"], row["stratum"]) for row in shown):
         own = [r for r in shown if (r["data"], r["stratum"]) == (data, stratum)]
         output.table(columns, map(_line, own), title=f"{data}: {stratum}")
@@ -38,15 +38,19 @@ def show(rows: Sequence[Row], confidence: Sequence[Row], *, users: bool) -> None
         )
 
 
-def show_adapters(rows: Sequence[Row]) -> None:
+def show_adapters(rows: Sequence[Row], *, users: bool) -> None:
     """Print the rows of ``seedmem.evaluate.adapters``, each against its score without one."""
     columns = ["method", "split", "n ", "R@1 ", "R@5 ", "R@10 ", "MRR "]
     columns += ["ΔR@1 [95 %] ", "ΔR@10 [95 %] ", "ΔMRR [95 %] "]
-    shown = [row for row in rows if row["n"]]
+    shown = _shown(rows, users=users)
     for data, stratum in dict.fromkeys((row["data"], row["stratum"]) for row in shown):
         own = [r for r in shown if (r["data"], r["stratum"]) == (data, stratum)]
         title = f"{data}: {stratum}, each against the same score without adapter"
         output.table(columns, map(_adapter_line, own), title=title)
+
+
+def _shown(rows: Sequence[Row], *, users: bool) -> list[Row]:
+    return [row for row in rows if row["n"] and (users or not row["stratum"].startswith("user:"))]
 
 
 def show_changes(found: Sequence[Row], *, questions: int) -> None:

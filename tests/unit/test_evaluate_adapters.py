@@ -42,6 +42,7 @@ def test_every_score_is_tried_with_every_kind_of_adapter():
     everything = {row["method"]: row for row in rows if row["stratum"] == "all"}
     assert set(everything) == {f"{s}+{k}" for s in SCORES for k in ("adapter", "label-free")}
     assert {row["vs"]["baseline"] for row in rows if row["n"]} == set(SCORES)
+    assert {row["stratum"] for row in rows} == {"all", "vague", "user:ada"}
     assert everything["dense+label-free"]["n"] == 10  # the question whose gold is gone is not asked
     assert everything["dense+adapter"]["n"] > 5  # the halves of five seeds
 
