@@ -76,3 +76,12 @@ class Deleted:
 
 
 Record = Memory | Subject | Deleted
+
+
+def key_of(record: Record) -> tuple[Kind, str]:
+    """Return what a record is about: two records of one key are versions of one thing."""
+    if isinstance(record, Memory):
+        return Kind.MEMORY, record.memory_id
+    if isinstance(record, Subject):
+        return Kind.SUBJECT, record.subject_id
+    return record.kind, record.id

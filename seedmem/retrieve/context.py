@@ -4,8 +4,7 @@ A short turn ("Yes, in May!") means little without its neighbours; a long one
 stands alone. So a memory of n terms borrows with weight exp(−n / 20).
 """
 
-from dataclasses import dataclass
-from typing import Self
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +20,11 @@ _PAUSE = 1800.0  # seconds between two memories without a session that still are
 _SHARES = (0.5, 0.25)  # of the first and the second neighbour on each side
 
 
-@dataclass(frozen=True, slots=True)
 class Context:
     """Who stands beside whom, among the memories that the query may know."""
 
-    previous: Chain
-    next: Chain
-    borrows: Column
-    """How much of its neighbours a memory borrows, 0 to 1."""
-
-    @classmethod
-    def of(cls, state: UserState, known: Mask) -> Self:
-        """Return the context of each row; a memory that is not ``known`` is nobody's neighbour."""
+    def __init__(self, state: UserState, known: Mask) -> None:
+        """Take the rows of ``state``; a memory that is not ``known`` is nobody's neighbour."""
         apart = _stand_alone(state)
         chains = []
         for column in (state.previous, state.next):
@@ -40,25 +32,31 @@ class Context:
             if apart.any():
                 there |= (column >= 0) & known[column] & known & _soon(state, column)
             chains.append(np.append(np.where(there, column, -1), np.int32(-1)).astype(np.int32))
-        return cls(chains[0], chains[1], np.exp(state.length / -_LONG).astype(np.float32))
+        self.previous: Chain = chains[0]
+        self.next: Chain = chains[1]
+        self.borrows: Column = np.exp(state.length / -_LONG).astype(np.float32)
+        """How much of its neighbours a memory borrows, 0 to 1."""
 
-    @property
+    @classmethod
+    def of(cls, state: UserState, known: Mask) -> "Context":
+        """Return the context of each row; that of all memories is kept until one changes."""
+        whole = int(np.count_nonzero(known)) == state.size
+        return state.derived(_whole) if whole else cls(state, known)
+
+    @cached_property
     def in_talk(self) -> Mask:
         """(rows,): whether a memory has a neighbour."""
-        return (self.previous[:-1] >= 0) | (self.next[:-1] >= 0)
+        talk: Mask = (self.previous[:-1] >= 0) | (self.next[:-1] >= 0)
+        return talk
 
     def mean(self, column: Column) -> Column:
         """Return each row's mean of ``column`` with its two neighbours on each side."""
         padded = np.append(column, np.float32(0.0))
-        total, weight = column.copy(), np.ones_like(column)
-        for chain in (self.previous, self.next):
-            neighbour = chain[:-1]
-            for share in _SHARES:
-                part = share * self.borrows
-                total += part * padded[neighbour]
-                weight += part * (neighbour >= 0)
-                neighbour = chain[neighbour]
-        return total / weight
+        total = column.copy()
+        for neighbour, part in self._lenders:
+            total += part * padded.take(neighbour)
+        total *= self._evened
+        return total
 
     def borrowed(self, own: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
         """Return ``own``, (rows, n), with what is borrowed from up to 2 and up to 8 turns a side.
@@ -67,14 +65,42 @@ class Context:
         """
         padded = np.concatenate([own, np.zeros_like(own[:1])])
         sums = {2: np.zeros_like(own), 8: np.zeros_like(own)}
-        for chain in (self.previous, self.next):
-            ahead, side = chain, padded.take(chain, axis=0)
-            for reach in (2, 4, 8):
+        for chain, aheads in self._aheads:
+            side = padded.take(chain, axis=0)
+            for reach, ahead in aheads.items():
                 side += side.take(ahead, axis=0)
-                ahead = ahead.take(ahead)
                 if reach in sums:
                     sums[reach] += side[:-1]
         return {reach: own + self.borrows[:, None] * total for reach, total in sums.items()}
+
+    @cached_property
+    def _lenders(self) -> list[tuple[Chain, Column]]:
+        """The neighbours that a mean takes in, and the weight that each has."""
+        found = []
+        for chain in (self.previous, self.next):
+            neighbour = chain[:-1]
+            for share in _SHARES:
+                found.append((neighbour, (share * self.borrows * (neighbour >= 0))))
+                neighbour = chain[neighbour]
+        return found
+
+    @cached_property
+    def _evened(self) -> Column:
+        """1 / the sum of the weights of a mean."""
+        total = np.ones_like(self.borrows)
+        for _, part in self._lenders:
+            total += part
+        evened: Column = np.reciprocal(total)
+        return evened
+
+    @cached_property
+    def _aheads(self) -> list[tuple[Chain, dict[int, Chain]]]:
+        """Each chain, and where a sum of 1, 2 and 4 turns goes on, by how far it reaches then."""
+        found = []
+        for chain in (self.previous, self.next):
+            second = chain.take(chain)
+            found.append((chain, {2: chain, 4: second, 8: second.take(second)}))
+        return found
 
     def reach(self, rows: NDArray[np.intp], steps: int) -> list[NDArray[np.intp]]:
         """Return, for 1 … ``steps`` to each side, the row that far from each of ``rows``."""
@@ -85,6 +111,10 @@ class Context:
                 neighbour = chain[neighbour].astype(np.intp)
                 found.append(neighbour)
         return found
+
+
+def _whole(state: UserState) -> Context:
+    return Context(state, state.live)
 
 
 def _stand_alone(state: UserState) -> Mask:

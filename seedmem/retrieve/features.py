@@ -232,8 +232,12 @@ class Features:
     def _standard(self, column: Column) -> Column:
         """Return standard scores over the sample; all 0 where it is of one value."""
         sample = column if self._all_known else column[self.candidates.sample]
-        spread = float(sample.std()) if len(sample) else 0.0
+        if len(sample) == 0:
+            return np.zeros_like(column)
+        mean = sample.mean()
+        centred = sample - mean
+        spread = float(np.sqrt(np.dot(centred, centred) / len(sample)))
         if spread < 1e-6:
             return np.zeros_like(column)
-        standard: Column = ((column - sample.mean()) / spread).astype(np.float32)
+        standard: Column = (centred if self._all_known else column - mean) / np.float32(spread)
         return standard

@@ -4,13 +4,14 @@ Not thread-safe: whoever owns a state holds a lock around every call, reads
 included. Rows stay as they are until the next record is applied.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seedmem.errors import VectorError
-from seedmem.memory import Deleted, Kind, Memory, Record, Subject
+from seedmem.memory import Deleted, Kind, Memory, Record, Subject, key_of
 from seedmem.text import Terms
 from seedmem.user.block import Block, Words
 from seedmem.user.dense import Dense
@@ -20,6 +21,7 @@ from seedmem.user.rows import Rows
 from seedmem.user.subjects import Subjects
 from seedmem.vectors import Matrix, Vector, VectorSpace, require_unit_rows
 
+T = TypeVar("T")
 Entry = tuple[Record, Terms | None]
 
 _EMPTY_ROWS = 32  # and a quarter of the live ones, before rows are compacted
@@ -37,6 +39,7 @@ class UserState:
         self.dense = Dense(self._table, space, exact_limit=exact_limit, user_id=user_id)
         self.keyword = Keyword(self._table)
         self.subjects = Subjects(space.dim, self._row_of)
+        self._derived: dict[Callable[[UserState], Any], Any] = {}
 
     @property
     def size(self) -> int:
@@ -126,13 +129,16 @@ class UserState:
         """Return the row of a live memory."""
         return self._row_of.get(memory_id)
 
-    def subjects_of(self, row: int) -> NDArray[np.int32]:
-        """Return the indices of the subject nodes that link a live row."""
-        return self.subjects.of_memory(self._table.words(row).memory_id)
-
     def best_subject_scores(self, query: Vector, n: int) -> NDArray[np.float32]:
         """Return (rows,): max cos(query, s) over a row's subjects s in the top ``n``; 0 if none."""
         return self.subjects.best_subject_scores(query, n, rows=self.rows)
+
+    def derived(self, make: Callable[["UserState"], T]) -> T:
+        """Return ``make(self)``, kept until a record changes what is here."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        found: T = self._derived[make]
+        return found
 
     def apply(self, record: Record, term_hashes: Terms | None = None) -> None:
         """Bring one record in. A record that is not newer than what is here changes nothing.
@@ -157,7 +163,7 @@ class UserState:
         """
         newest: dict[tuple[Kind, str], Entry] = {}
         for entry in entries:
-            key = _key(entry[0])
+            key = key_of(entry[0])
             known = newest[key][0].sequence if key in newest else self._sequence_of(key)
             if entry[0].sequence > known:
                 newest[key] = entry
@@ -165,6 +171,7 @@ class UserState:
         subjects = [r for r, _ in newest.values() if isinstance(r, Subject)]
         vectors = self._stacked([record.vector for record, _ in memories])
         self._stacked([subject.vector for subject in subjects])
+        self._derived.clear()
         for key, (record, _) in newest.items():
             self._forget(key, record)
         if memories:
@@ -182,6 +189,7 @@ class UserState:
         Raises ``ValueError`` for an id that is here or comes twice, ``VectorError`` as ``load``;
         nothing of that block is changed.
         """
+        self._derived.clear()
         self._table.reserve(sum(map(len, blocks)))
         for block in blocks:
             fresh = set(block.memory_ids)
@@ -240,11 +248,3 @@ class UserState:
         self._order.disturb()
         self._row_of.update((id_, row) for row, id_ in enumerate(self._table.ids()))
         self.subjects.touch_all()
-
-
-def _key(record: Record) -> tuple[Kind, str]:
-    if isinstance(record, Memory):
-        return Kind.MEMORY, record.memory_id
-    if isinstance(record, Subject):
-        return Kind.SUBJECT, record.subject_id
-    return record.kind, record.id

@@ -76,6 +76,9 @@ def test_everything_still_fits_together_after_a_compaction() -> None:
         assert row is not None
         assert state.memory(row).text == f"word{i}"
         assert int(state.keyword.scores(hash_terms(terms(f"word{i}"))).argmax()) == row
-        assert state.subjects.names[state.subjects_of(row)[0]] == f"name {i}"
+        assert (
+            state.subjects.names[state.subjects.of_memory(state.words(row).memory_id)[0]]
+            == f"name {i}"
+        )
         assert ids(state, state.dense.search(vector(101 + i), 1)[0]) == [f"m{i}"]
     assert session_of(state, "m0") == [f"m{i}" for i in range(0, 100, 12)]

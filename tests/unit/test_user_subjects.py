@@ -93,7 +93,7 @@ def test_a_deleted_subject_is_gone_twice_and_an_unknown_one_too() -> None:
     )  # fmt: skip
 
     assert len(state.subjects) == 0
-    assert state.subjects_of(0).tolist() == []
+    assert state.subjects.of_memory(state.words(0).memory_id).tolist() == []
     assert state.best_subject_scores(vector(0), 40).tolist() == [0.0]
 
 
@@ -145,7 +145,7 @@ def test_links_list_every_pair_of_node_and_live_row() -> None:
     nodes, rows = state.subjects.links()
 
     assert sorted(zip(nodes.tolist(), rows.tolist(), strict=True)) == [(0, 0), (1, 0)]
-    assert sorted(state.subjects_of(0).tolist()) == [0, 1]
+    assert sorted(state.subjects.of_memory(state.words(0).memory_id).tolist()) == [0, 1]
 
 
 def test_relations_are_those_of_the_subjects_that_are_here() -> None:
