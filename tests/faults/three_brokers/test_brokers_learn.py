@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from integration.bilingual import memories, recalls
-from scenarios.facts import ended, replied_twice
+from scenarios.facts import replied_twice
 from scenarios.stage import SPACE, Stage, until
 from scenarios.story import parts, story, user_names
 from scenarios.watch import Watch
@@ -25,7 +25,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 RETRAINER = Path(__file__).parents[2] / "integration" / "retrainer.py"
 STORY = story(seed=32, users=60, events=1_200)
 LEARNERS = [f"learner-{number}" for number in range(6)]
-LESSONS = [e for name in LEARNERS for e in (*memories(name), *recalls(name))]
+REMEMBERED = [event for name in LEARNERS for event in memories(name)]
+RECALLED = [event for name in LEARNERS for event in recalls(name)]
 KILLS = 3
 PATIENCE = 240.0  # seconds; spaCy and torch take a minute to load on a busy machine
 
@@ -49,6 +50,13 @@ def settled(settings, role):
     """Wait until ``role`` has done all, and serve what came of it."""
     for reader in (role, "serve"):
         Stage(settings, role=reader).settle()
+
+
+def teach(stage):
+    """Play memories, and their pairs once they are stored: sooner, pairs ask for nothing."""
+    stage.play(REMEMBERED)
+    stage.settle()
+    stage.play(RECALLED)
 
 
 def test_an_extract_worker_killed_at_random_moments(settings, calm, workers, showed):
@@ -91,15 +99,15 @@ def test_a_retrain_worker_killed_at_random_moments(settings, calm, workers, show
     )
     for worker in (quiet, victim):
         worker.command = [sys.executable, str(RETRAINER)]
-    undisturbed.play(LESSONS)
+    teach(undisturbed)
     started(quiet)
     until(lambda: len(decided(calm)) == len(LEARNERS), timeout=PATIENCE)
     quiet.stop()
 
     victim.launch()
     chance, kills = random.Random(6), 0
-    with Watch(settings, LEARNERS, told=LESSONS) as watch:
-        stage.play(LESSONS)
+    with Watch(settings, LEARNERS, told=REMEMBERED) as watch:
+        teach(stage)
         while len(decided(settings)) < len(LEARNERS):
             victim.process.wait_until(lambda: victim.is_ready, timeout=PATIENCE)
             time.sleep(chance.uniform(0.2, 1.5))
@@ -109,10 +117,17 @@ def test_a_retrain_worker_killed_at_random_moments(settings, calm, workers, show
                 kills += 1
         Stage(settings, role="retrain").settle()
 
-    facts = ended(stage, watch)
+    found, wanted = stage.held(), undisturbed.held()
+    assert found.digest == wanted.digest
+    assert found.pairs == wanted.pairs
+    assert watch.foreign == []
     assert decided(settings) == decided(calm)
     assert kills == KILLS
-    showed(kills=kills, decisions=len(decided(settings)), **facts)
+    showed(
+        kills=kills, events=len(stage.told), effects=found.writes, decisions=len(LEARNERS),
+        answers=dict(watch.statuses), foreign=0, replied_twice=replied_twice(stage),
+        longest_gap_s=watch.longest_gap,
+    )  # fmt: skip
 
 
 def decided(settings):
