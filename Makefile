@@ -27,7 +27,7 @@ test-slow: $(VENV)/test  ## run the tests that need minutes
 test-faults: $(VENV)/test  ## break brokers, Redis and workers, and report; PART=f08 for one case
 	$(PYTEST) tests/faults -k "$(PART)"
 
-bench: $(VENV)/test  ## measure speed and size, PART=query for one part; takes half an hour
+bench: $(VENV)/test  ## measure speed and size, PART=query for one part; takes an hour
 	$(BIN)/python -m benchmarks $(PART) --json bench.json --chart docs/benchmarks
 
 format: $(VENV)/test  ## format the code
