@@ -88,6 +88,7 @@ def run(
     """
     from seedmem.evaluate import report
     from seedmem.evaluate.adapters import adapter_rows
+    from seedmem.evaluate.chart import draw
     from seedmem.evaluate.methods import FULL, LEARNED
     from seedmem.evaluate.run import ask_all
 
@@ -100,18 +101,15 @@ def run(
     rows = report.rows(asked, served.fitted_on, baseline=baseline)
     confidence = report.abstention(asked, method=FULL)
     evaluation.show(rows, confidence, users=users)
-    adapted = []
-    if adapters:
-        adapted = adapter_rows(corpora, free, held_out, served, track=_fitting)
-        evaluation.show_adapters(adapted, users=users)
+    tried = corpora if adapters else []
+    adapted = adapter_rows(tried, free, held_out, served, track=_fitting)
+    evaluation.show_adapters(adapted, users=users)
     if chart is not None:
-        from seedmem.evaluate.chart import draw
-
         draw(rows, chart)
     if json_file is not None:
         content = {"encoder": encoder, "fitted_on": served.fitted_on, "results": rows}
         content |= {"adapters": adapted, "abstention": confidence}
-        content |= {"questions": report.questions(asked)}
+        content["questions"] = report.questions(asked)
         json_file.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
         output.step(f"wrote {json_file}")
 
