@@ -15,9 +15,11 @@ from seedmem.user import UserState
 Column = NDArray[np.float32]  # (rows,)
 Chain = NDArray[np.int32]  # (rows + 1,): row → neighbour, -1 for none; index -1 gives -1
 
+WINDOW, STRETCH = 2, 8  # turns to each side: of one exchange, of one subject of talk
 _LONG = 20.0  # terms; an average turn of a chat has 10, of a talk with an assistant 80
+_SMALL_TALK = 10.0  # terms; a turn of a talk that is shorter says the less, the shorter it is
 _PAUSE = 1800.0  # seconds between two memories without a session that still are one talk
-_SHARES = (0.5, 0.25)  # of the first and the second neighbour on each side
+_SHARES = (np.float32(0.5), np.float32(0.25))  # of the first and the second neighbour on each side
 
 
 class Context:
@@ -36,6 +38,11 @@ class Context:
         self.next: Chain = chains[1]
         self.borrows: Column = np.exp(state.length / -_LONG).astype(np.float32)
         """How much of its neighbours a memory borrows, 0 to 1."""
+        self._is_question, self._terms = state.is_question, state.length
+        self.length: Column = np.where(known, state.length, 0).astype(np.float32)
+        """Terms of a memory; 0 where it is not known."""
+        self.size = int(np.count_nonzero(known))
+        """Memories that are known."""
 
     @classmethod
     def of(cls, state: UserState, known: Mask) -> "Context":
@@ -49,58 +56,82 @@ class Context:
         talk: Mask = (self.previous[:-1] >= 0) | (self.next[:-1] >= 0)
         return talk
 
-    def mean(self, column: Column) -> Column:
-        """Return each row's mean of ``column`` with its two neighbours on each side."""
-        padded = np.append(column, np.float32(0.0))
-        total = column.copy()
-        for neighbour, part in self._lenders:
-            total += part * padded.take(neighbour)
-        total *= self._evened
-        return total
-
-    def borrowed(self, own: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
-        """Return ``own``, (rows, n), with what is borrowed from up to 2 and up to 8 turns a side.
-
-        Sums over neighbours are doubled: 2 turns are 1 and the 1 after it, and so on.
-        """
-        padded = np.concatenate([own, np.zeros_like(own[:1])])
-        sums = {2: np.zeros_like(own), 8: np.zeros_like(own)}
-        for chain, aheads in self._aheads:
-            side = padded.take(chain, axis=0)
-            for reach, ahead in aheads.items():
-                side += side.take(ahead, axis=0)
-                if reach in sums:
-                    sums[reach] += side[:-1]
-        return {reach: own + self.borrows[:, None] * total for reach, total in sums.items()}
+    @cached_property
+    def small_talk(self) -> Column:
+        """How short a turn of a talk is, 0 to 1; a note is never too short."""
+        short = np.maximum(0.0, 1.0 - self._terms / _SMALL_TALK)
+        return (self.in_talk * short).astype(np.float32)
 
     @cached_property
-    def _lenders(self) -> list[tuple[Chain, Column]]:
-        """The neighbours that a mean takes in, and the weight that each has."""
-        found = []
-        for chain in (self.previous, self.next):
-            neighbour = chain[:-1]
-            for share in _SHARES:
-                found.append((neighbour, (share * self.borrows * (neighbour >= 0))))
-                neighbour = chain[neighbour]
-        return found
+    def replies(self) -> Column:
+        """How much of itself a question lends to the turn after it, for each row; else 0."""
+        before = self.previous[:-1]
+        replies: Column = self.borrows * ((before >= 0) & self._is_question[before])
+        return replies
+
+    def mean(self, column: Column) -> Column:
+        """Return each row's mean of ``column`` with its two neighbours on each side."""
+        return (column + self.borrows * self._lent(column)) * self._evened
+
+    def running(self, own: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the running sums of ``own``, (n, rows), talk after talk, for ``borrowed``.
+
+        ``own`` holds whole numbers, so that differences of running sums are exact.
+        """
+        place, size = self._layout
+        laid = np.zeros((len(own), size), dtype=np.float32)
+        laid[:, place] = own
+        return np.cumsum(laid, axis=1)
+
+    def borrowed(
+        self, own: NDArray[np.float32], running: NDArray[np.float32], reach: int
+    ) -> NDArray[np.float32]:
+        """Return ``own``, (n, rows), with what is borrowed from ``reach`` ≤ 8 turns a side."""
+        around = running[:, 2 * reach + 1 :] - running[:, : -2 * reach - 1]
+        borrowed: NDArray[np.float32] = around[:, self._layout[0] - (reach + 1)] - own
+        borrowed *= self.borrows
+        borrowed += own
+        return borrowed
+
+    @cached_property
+    def window_length(self) -> Column:
+        """``length`` with what is borrowed from two turns to each side."""
+        own = self.length[None]
+        length: Column = self.borrowed(own, self.running(own), WINDOW)[0]
+        return length
+
+    def _lent(self, column: Column) -> Column:
+        """Return half of the turns beside each row and a quarter of those beside them."""
+        place, size = self._layout
+        laid = np.zeros(size, dtype=np.float32)
+        laid[place] = column
+        near, far = laid[1:-3] + laid[3:-1], laid[:-4] + laid[4:]
+        lent: Column = (_SHARES[0] * near + _SHARES[1] * far)[place - 2]
+        return lent
 
     @cached_property
     def _evened(self) -> Column:
         """1 / the sum of the weights of a mean."""
-        total = np.ones_like(self.borrows)
-        for _, part in self._lenders:
-            total += part
-        evened: Column = np.reciprocal(total)
+        evened: Column = np.reciprocal(1 + self.borrows * self._lent(np.ones_like(self.borrows)))
         return evened
 
     @cached_property
-    def _aheads(self) -> list[tuple[Chain, dict[int, Chain]]]:
-        """Each chain, and where a sum of 1, 2 and 4 turns goes on, by how far it reaches then."""
-        found = []
-        for chain in (self.previous, self.next):
-            second = chain.take(chain)
-            found.append((chain, {2: chain, 4: second, 8: second.take(second)}))
-        return found
+    def _layout(self) -> tuple[NDArray[np.intp], int]:
+        """Each row's place on one line, and its length.
+
+        Turns of a talk lie side by side there, and ``STRETCH`` empty places around each talk.
+        """
+        before = self.previous[:-1]
+        head = np.where(before >= 0, before, np.arange(len(before)))
+        distance = (before >= 0).astype(np.intp)
+        while (further := head[head]).tobytes() != head.tobytes():  # each round looks twice as far
+            distance += distance[head]
+            head = further
+        order = np.lexsort((distance, head))
+        talk = np.cumsum(distance[order] == 0)  # from 1
+        place = np.zeros(len(order), dtype=np.intp)
+        place[order] = np.arange(len(order)) + talk * (STRETCH + 1)
+        return place, len(order) + (len(order) and int(talk[-1]) + 1) * (STRETCH + 1)
 
     def reach(self, rows: NDArray[np.intp], steps: int) -> list[NDArray[np.intp]]:
         """Return, for 1 … ``steps`` to each side, the row that far from each of ``rows``."""

@@ -42,6 +42,11 @@ _LENGTHS = {
 }
 
 
+def names_one(question: str) -> bool:
+    """Return whether ``question``, in normal form, may name a date."""
+    return _PHRASE.search(question) is not None
+
+
 def spans(question: str, at: float) -> list[Span]:
     """Return the spans of time that ``question``, folded to lower case, names.
 

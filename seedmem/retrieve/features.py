@@ -40,7 +40,6 @@ FEATURES = (
 )
 
 TOP_SUBJECTS = 40  # N of subject fusion
-_SMALL_TALK = 10.0  # terms; a turn of a talk that is shorter says the less, the shorter it is
 _SHORT_QUESTION = 12.0  # terms
 _FEW_WORDS = 4.0  # known words that a memory must have for its mean to be trusted
 _RIVAL = 1.0  # standard scores below the best that are still about the same
@@ -94,7 +93,7 @@ class Features:
     @cached_property
     def lexical(self) -> Lexical:
         """The keyword columns, each on its absolute scale."""
-        return Lexical(self._state, self.question.terms, self.known)
+        return Lexical(self._state, self.question.terms, self.known, self._context)
 
     @cached_property
     def dense(self) -> Column:
@@ -114,12 +113,12 @@ class Features:
     @property
     def keyword_window(self) -> Column:
         """BM25 of the memory with what it borrows from two turns to each side."""
-        return self._borrowed[0]
+        return self.lexical.window
 
     @property
     def keyword_stretch(self) -> Column:
         """Share of the question's keywords that the talk around the memory holds."""
-        return self._borrowed[1]
+        return self.lexical.stretch
 
     @cached_property
     def subject(self) -> Column:
@@ -131,9 +130,7 @@ class Features:
     @property
     def reply(self) -> Column:
         """How well the turn before asks the question, where it does ask."""
-        before = self._context.previous[:-1]
-        asks = (before >= 0) & self._state.is_question[before]
-        reply: Column = asks * self.dense[before] * self._context.borrows
+        reply: Column = self._context.replies * self.dense[self._context.previous[:-1]]
         return reply
 
     @cached_property
@@ -151,19 +148,19 @@ class Features:
     @property
     def small_talk(self) -> Column:
         """How short a turn of a talk is; a note is never too short."""
-        short = np.maximum(0.0, 1.0 - self._state.length / _SMALL_TALK)
-        return (self._context.in_talk * short).astype(np.float32)
+        return self._context.small_talk
 
     @property
     def short_question(self) -> Column:
         """How short a memory is that only asks."""
-        short = np.maximum(0.0, 1.0 - self._state.length / _SHORT_QUESTION)
-        return (self._state.is_question * short).astype(np.float32)
+        return self._state.derived(_short_question)
 
     @property
     def date(self) -> Column:
         """How near the memory was made to a date that the question names."""
         made, at = self._state.created_at, self._query.as_of
+        if not dates.names_one(self.question.words):
+            return np.zeros(self._state.rows, dtype=np.float32)
         if at is None:
             times = made[self.known]
             at = float(np.nanmax(times)) if not np.isnan(times).all() else 0.0
@@ -213,10 +210,6 @@ class Features:
         return self._standard((total / np.sqrt(uses.count + _FEW_WORDS)).astype(np.float32))
 
     @cached_property
-    def _borrowed(self) -> tuple[Column, Column]:
-        return self.lexical.borrowed(self._context)
-
-    @cached_property
     def _all_known(self) -> bool:
         return bool(self.candidates.sample.all())
 
@@ -241,3 +234,8 @@ class Features:
             return np.zeros_like(column)
         standard: Column = (centred if self._all_known else column - mean) / np.float32(spread)
         return standard
+
+
+def _short_question(state: UserState) -> Column:
+    short = np.maximum(0.0, 1.0 - state.length / _SHORT_QUESTION)
+    return (state.is_question * short).astype(np.float32)

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from seedmem.adapt import Adapter
 from seedmem.retrieve.confidence import confidence
 from seedmem.retrieve.query import Answer, Hit, Query
@@ -35,16 +37,25 @@ def retrieve(
     if len(ranking.rows) == 0:
         return Answer(hits=(), confidence=0.0, abstained=True)
     sure = confidence(ranking, weights.confidence)
+    parts = _parts(ranking)
+    rows = ranking.rows.tolist()
     return Answer(
-        hits=tuple(_hit(state, row, ranking) for row in ranking.rows.tolist()),
+        hits=tuple(_hit(state, row, own) for row, own in zip(rows, parts, strict=True)),
         confidence=sure,
         abstained=sure < weights.confidence.threshold,
     )
 
 
-def _hit(state: UserState, row: int, ranking: Ranking) -> Hit:
+def _parts(ranking: Ranking) -> list[dict[str, float]]:
+    """Return the shares of each hit's score, by feature."""
+    names, count = list(ranking.shares), len(ranking.rows)
+    columns = [column[ranking.rows] for column in ranking.shares.values()]
+    shares = np.array(columns, dtype=np.float64).reshape(len(names), count).T
+    return [dict(zip(names, row, strict=True)) for row in shares.tolist()]
+
+
+def _hit(state: UserState, row: int, parts: dict[str, float]) -> Hit:
     words = state.words(row)
-    parts = {name: float(column[row]) for name, column in ranking.shares.items()}
     return Hit(
         memory_id=words.memory_id,
         text=words.text,

@@ -51,6 +51,7 @@ class Subjects:
         self._by_subject: dict[str, _Node] = {}
         self._by_memory: dict[str, list[_Node]] = {}
         self._links: tuple[Indices, Indices] | None = None  # None: put together again
+        self._rowwise: tuple[Indices, Indices, Indices] | None = None  # the same
         self._linked = self._relations = 0  # how many
 
     def __len__(self) -> int:
@@ -98,6 +99,7 @@ class Subjects:
     def links(self) -> tuple[Indices, Indices]:
         """Return all links between nodes and live rows: (L,) node indices, (L,) rows."""
         if self._links is None:
+            self._rowwise = None
             rows = [self._rows(node) for node in self._nodes]
             nodes = np.repeat(np.arange(len(rows), dtype=np.int32), [len(r) for r in rows])
             self._links = nodes, np.concatenate([_NO_ROWS, *rows])
@@ -115,10 +117,22 @@ class Subjects:
         """Return (rows,): best cosine of a memory's own nodes in the top ``n``; 0 if none."""
         scores = np.zeros(rows, dtype=np.float32)
         indices, cosines = self.search(query, n)
-        linked = [self._rows(self._nodes[index]) for index in indices[::-1].tolist()]
-        values = np.repeat(cosines[::-1], [len(rows_of_node) for rows_of_node in linked])
-        scores[np.concatenate([_NO_ROWS, *linked])] = values  # of equal rows the last one stays
+        nodes, linked, starts = self._by_row()
+        if len(linked):
+            near = np.full(len(self._nodes), -np.inf, dtype=np.float32)
+            near[indices] = cosines
+            best = np.maximum.reduceat(near[nodes], starts)
+            scores[linked] = np.where(best > -np.inf, best, 0.0)
         return scores
+
+    def _by_row(self) -> tuple[Indices, Indices, Indices]:
+        """Return the nodes of all links row by row, the rows that have any, and their starts."""
+        nodes, rows = self.links()
+        if self._rowwise is None:
+            order = np.argsort(rows, kind="stable")
+            linked, starts = np.unique(rows[order], return_index=True)
+            self._rowwise = nodes[order], linked, starts.astype(np.int32)
+        return self._rowwise
 
     def put(self, subject: Subject) -> None:
         """Add a subject, or replace the one with its id."""
