@@ -143,13 +143,15 @@ def _from_pairs(
 
 def _from_memories(study: Study, corpus: Corpus, encode: Encode, settings: Settings) -> Learned:
     from seedmem.learn.label_free import introduce, made_of
+    from seedmem.learn.retrain import Trial
+    from seedmem.learn.served import served_rank
 
     pseudo = made_of(study.state, encode)
+    rank = served_rank(study.state, pseudo.examples, pseudo.texts)
     found = introduce(
         study.state,
-        corpus,
         pseudo,
-        current=study.current,
+        Trial(corpus, study.current, rank, np.arange(0)),
         version=study.version,
         config=replace(LABEL_FREE, threads=settings.threads),
     )

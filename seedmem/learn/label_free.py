@@ -13,10 +13,9 @@ from seedmem.learn.examples import Corpus, Examples, Rows
 from seedmem.learn.fit import fit
 from seedmem.learn.lexicon import Lessons, fit_lexicon
 from seedmem.learn.retrain import Retrained, Trial
-from seedmem.learn.served import served_rank
 from seedmem.retrieve.context import Context
 from seedmem.retrieve.question import Question
-from seedmem.text import Terms, hash_terms, terms
+from seedmem.text import Terms
 from seedmem.user import UserState
 from seedmem.vectors import Matrix
 
@@ -85,51 +84,24 @@ def fit_label_free(
 
 def introduce(
     state: UserState,
-    corpus: Corpus,
     pseudo: Pseudo,
+    trial: Trial,
     *,
-    current: Adapter,
     version: int,
     config: FitConfig = LABEL_FREE,
 ) -> Retrained:
     """Return an adapter fitted to pseudo-queries, and the gate's decision on those held out.
 
-    A fifth of them is held out of the fit, and asked without the words of the memories that
-    they were made of: by those words any score finds them, but a question that needs help has
-    none. Asked as they are, they must not suffer. The memories that answer are known when the
-    adapter serves, so they may answer others in the fit.
-
-    Args:
-        state: the user.
-        corpus: its ``corpus_of``.
-        pseudo: questions made of its memories.
-        current: the adapter that serves now.
-        version: number of the candidate, should it ship.
-        config: how to fit.
-
-    Raises:
-        SupervisionError: nothing can be learned from so little.
-        AdapterError: a fit ended in weights that are not finite.
+    A fifth of the pseudo-queries is held out of the fit, and judged in place of what ``trial``
+    says. The memories that answer them are known when it serves, so they may answer others in
+    the fit. Arguments and errors as in ``fit_label_free``.
     """
     shuffled = np.random.default_rng(config.seed).permutation(len(pseudo.texts))
     held_out, training = np.split(shuffled, [len(pseudo.texts) // _PARTS])
-    candidate = fit_label_free(state, corpus, pseudo.take(training), version=version, config=config)
-    asked = pseudo.take(held_out)
-    vague = served_rank(state, asked.examples, _unsaid(state, asked))
-    plain = served_rank(state, asked.examples, asked.texts)
-    every = np.arange(len(held_out))
-    return Trial(corpus, current, vague, every, beside={"as they are": plain}).decide(candidate)
-
-
-def _unsaid(state: UserState, pseudo: Pseudo) -> list[str]:
-    """Return each question without the words of its memory; names of speakers stay."""
-    rows = np.flatnonzero(state.live)
-    left = []
-    for text, (gold,) in zip(pseudo.texts, pseudo.examples.golds, strict=True):
-        told = frozenset(_keywords(state, state.words(int(rows[gold])).text).tolist())
-        words = (w for w in text.split() if told.isdisjoint(hash_terms(terms(w)).tolist()))
-        left.append(" ".join(words))
-    return left
+    candidate = fit_label_free(
+        state, trial.corpus, pseudo.take(training), version=version, config=config
+    )
+    return replace(trial, judged=held_out).decide(candidate)
 
 
 def _lessons(state: UserState, corpus: Corpus, pseudo: Pseudo) -> Lessons:

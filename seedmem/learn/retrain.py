@@ -41,8 +41,6 @@ class Trial:
     """Positions of the questions, which neither adapter was fitted on."""
     slices: Slices = field(default_factory=dict)
     """Masks over all questions, of kinds that must not suffer."""
-    beside: Mapping[str, Rank] = field(default_factory=dict)
-    """Other ways to ask the judged questions, which must not suffer either."""
     config: GateConfig | None = None
 
     def decide(self, candidate: Adapter, ranks: Ranks | None = None) -> Retrained:
@@ -50,17 +48,12 @@ class Trial:
         before = self.rank(self.current, self.judged)
         after = self.rank(candidate, self.judged) if ranks is None else ranks
         masks = {name: mask[self.judged] for name, mask in self.slices.items()}
-        slices = {name: (before[mask], after[mask]) for name, mask in masks.items()}
-        slices |= {
-            name: (rank(self.current, self.judged), rank(candidate, self.judged))
-            for name, rank in self.beside.items()
-        }
         decision = judge(
             before,
             after,
             memories=len(self.corpus.memories),
             probe=own_words(self.current, candidate, self.corpus),
-            slices=slices,
+            slices={name: (before[mask], after[mask]) for name, mask in masks.items()},
             config=self.config,
         )
         return Retrained(candidate=candidate, decision=decision)
@@ -107,7 +100,7 @@ def retrain(
         return replace(found, lexicon=lexicon)
 
     ranks = _cross_fitted(examples, fitted, rank, judged, (fit_config or FitConfig()).seed)
-    trial = Trial(corpus, current, rank, judged, slices or {}, config=gate_config)
+    trial = Trial(corpus, current, rank, judged, slices or {}, gate_config)
     return trial.decide(fitted(examples), ranks)
 
 

@@ -133,22 +133,6 @@ def test_a_candidate_that_saw_no_question_is_judged_as_it_is():
     assert trial.decide(learned).decision.overall.current.questions == 20
 
 
-def test_another_way_to_ask_the_same_must_not_suffer():
-    user = corpus()
-    asked = examples(user)
-    learned = fit(asked.take(range(40)), user, version=1, config=QUICK).adapter
-    identity, rank = Adapter.identity(user.space), _rank(asked, user)
-
-    def worse(adapter: Adapter, questions: Rows) -> np.ndarray:
-        return np.full(len(questions), 2 if adapter is learned else 1)
-
-    trial = Trial(user, identity, rank, np.arange(40, 60), beside={"as they are": worse})
-
-    decision = trial.decide(learned).decision
-    assert not decision.shipped
-    assert decision.reason == "slice 'as they are' loses 0.5000 MRR, allowed 0.05"
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_random_labels_never_ship(seed: int):
     user = corpus()

@@ -1,4 +1,4 @@
-"""What memories teach without labels, and by which questions that is judged."""
+"""What memories teach without labels."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,9 @@ from seedmem.vectors import Matrix
 pytest.importorskip("torch", reason="needs the extra learn")
 
 from seedmem.learn.config import LABEL_FREE
-from seedmem.learn.examples import Examples
-from seedmem.learn.label_free import Pseudo, _unsaid, fit_label_free, introduce, made_of
-from seedmem.learn.served import corpus_of
+from seedmem.learn.label_free import fit_label_free, introduce, made_of
+from seedmem.learn.retrain import Trial
+from seedmem.learn.served import corpus_of, served_rank
 
 TEXTS = [f"Ada: I took the {thing} to the shed" for thing in ("lamp", "violin", "kettle", "drum")]
 
@@ -32,15 +32,6 @@ def test_questions_are_made_of_memories_and_answered_by_them():
         assert thing in text or "shed" in text or "Ada" in text
 
 
-def test_a_question_is_judged_without_the_words_of_its_memory():
-    asked = ("What did Ada take to the shed?", "Where is the old lamp, Ada?")
-    examples = Examples(queries=encode(list(asked)), golds=((1,), (0,)))
-
-    unsaid = _unsaid(talk(TEXTS, role="Ada"), Pseudo(examples=examples, texts=asked))
-
-    assert unsaid == ["What did Ada take to the", "Where is the old Ada?"]
-
-
 def test_what_is_fitted_has_a_map_and_a_lexicon_of_the_words_told():
     state = talk(TEXTS, role="Ada")
 
@@ -52,11 +43,12 @@ def test_what_is_fitted_has_a_map_and_a_lexicon_of_the_words_told():
     assert len(adapter.lexicon.words) == 6  # took, shed, and four things
 
 
-def test_the_gate_is_told_of_both_ways_to_ask():
+def test_a_fifth_of_the_questions_judges_what_the_others_teach():
     state = talk(TEXTS, role="Ada")
-    identity = Adapter.identity(SPACE)
+    made, identity = made_of(state, encode), Adapter.identity(SPACE)
+    rank = served_rank(state, made.examples, made.texts)
+    trial = Trial(corpus_of(state), identity, rank, np.arange(0))
 
-    found = introduce(state, corpus_of(state), made_of(state, encode), current=identity, version=1)
+    found = introduce(state, made, trial, version=1)
 
-    assert found.decision.slices.keys() == {"as they are"}
-    assert found.decision.overall.current.questions > 0
+    assert found.decision.overall.current.questions == len(made.texts) // 5
