@@ -59,6 +59,8 @@ class Features:
     def __init__(self, state: UserState, query: Query, adapter: Adapter | None = None) -> None:
         self._state, self._query, self._vector = state, query, query.vector
         self._adapter = adapter
+        self.nothing = np.zeros(state.rows, dtype=np.float32)
+        """The column of every feature that has nothing to say of this question."""
         self.known = known(state, query)
         self.admitted = admitted(state, query)
 
@@ -124,7 +126,7 @@ class Features:
     def subject(self) -> Column:
         """Best cosine of a linked subject among the question's nearest; 0 if none."""
         if self._vector is None:
-            return np.zeros(self._state.rows, dtype=np.float32)
+            return self.nothing
         return self._state.best_subject_scores(self._vector, TOP_SUBJECTS)
 
     @property
@@ -160,7 +162,7 @@ class Features:
         """How near the memory was made to a date that the question names."""
         made, at = self._state.created_at, self._query.as_of
         if not dates.names_one(self.question.words):
-            return np.zeros(self._state.rows, dtype=np.float32)
+            return self.nothing
         if at is None:
             times = made[self.known]
             at = float(np.nanmax(times)) if not np.isnan(times).all() else 0.0
@@ -169,8 +171,7 @@ class Features:
     @property
     def when(self) -> Column:
         """Whether the memory has a word of time, if the question asks when."""
-        nothing = np.zeros(self._state.rows, dtype=np.float32)
-        return rows_with(self._state, _TIMES) if self.question.when else nothing
+        return rows_with(self._state, _TIMES) if self.question.when else self.nothing
 
     @property
     def current(self) -> Column:
@@ -178,9 +179,9 @@ class Features:
 
         0 for the eldest rival to 1 for the newest; ½ of it where only the tense asks.
         """
-        newness = np.zeros(self._state.rows, dtype=np.float32)
         if self.question.present == 0.0 or not self.candidates.scored.any():
-            return newness
+            return self.nothing
+        newness = np.zeros_like(self.nothing)
         scored = np.flatnonzero(self.candidates.scored)
         closeness = self.dense_window[scored]
         rivals = scored[closeness >= closeness.max() - _RIVAL]
@@ -193,7 +194,7 @@ class Features:
     def bent(self) -> Column:
         """What the adapter moves: standard score of cos(f(q), m), less that of cos(q, m)."""
         if self._vector is None or self._adapter is None or self._adapter.hidden == 0:
-            return np.zeros(self._state.rows, dtype=np.float32)
+            return self.nothing
         bent = self.candidates.cosines(self._state, self._adapter.apply(self._vector))
         moved: Column = self._standard(bent) - self.dense
         return moved
@@ -203,7 +204,7 @@ class Features:
         """How much likelier the question makes the memory's words, by the user's lexicon."""
         lexicon = None if self._adapter is None else self._adapter.lexicon
         if self._vector is None or lexicon is None:
-            return np.zeros(self._state.rows, dtype=np.float32)
+            return self.nothing
         favours = lexicon.favours(self._vector, self.question.terms)
         uses = self._state.keyword.uses(lexicon.words)
         total = np.bincount(uses.row, favours[uses.word], minlength=self._state.rows)
@@ -218,6 +219,8 @@ class Features:
         return Context.of(self._state, self.known)
 
     def _spoken_by(self, codes: frozenset[int]) -> Column:
+        if not codes:
+            return self.nothing
         meant = np.zeros(len(self._state.speakers) + 1, dtype=np.float32)  # code -1: nobody
         meant[list(codes)] = 1.0
         return meant[self._state.speaker]

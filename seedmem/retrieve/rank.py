@@ -43,13 +43,14 @@ def rank(
     if not features.admitted.any():
         return Ranking(features, {}, scores, np.zeros(0, dtype=np.intp))
     personal = adapter is not None and adapter.lexicon is not None
-    shares = {
-        name: features.column(name) * np.float32(weight)
-        for name, weight in weights.of(query.mode, personal=personal).items()
-        if weight != 0.0
-    }
-    for share in shares.values():
-        scores += share
+    shares = {}
+    for name, weight in weights.of(query.mode, personal=personal).items():
+        if weight != 0.0:
+            column = features.column(name)
+            said = column is not features.nothing
+            shares[name] = column * np.float32(weight) if said else column
+            if said:
+                scores += shares[name]
     return Ranking(features, shares, scores, _best(scores, features, state, query.k))
 
 
