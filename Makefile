@@ -6,6 +6,7 @@ VENV := .venv
 DEMO := demo
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+SIDE_BY_SIDE := -n 2 --dist loadfile
 UV := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command "make lock" --quiet $(UPGRADE)
 
@@ -19,10 +20,11 @@ demo: $(VENV)/$(DEMO)  ## run the service here, with one person's life; DEMO=ser
 	$(BIN)/seedmem demo
 
 test: $(VENV)/test  ## run the tests, against real Kafka and Redis
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" $(SIDE_BY_SIDE)
 
 test-slow: $(VENV)/test  ## run the tests that need minutes
-	$(PYTEST) -m slow
+	$(PYTEST) -m "slow and not alone" $(SIDE_BY_SIDE)
+	$(PYTEST) -m "slow and alone"
 
 test-faults: $(VENV)/test  ## break brokers, Redis and workers, and report; PART=f08 for one case
 	$(PYTEST) tests/faults -k "$(PART)"

@@ -14,6 +14,7 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from itertools import repeat
 from typing import Any, TypeVar, cast
 
 import faust
@@ -36,6 +37,7 @@ LAST_WORDS = 5.0  # seconds that events in flight get when the worker stops
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
 Raw = EventT[bytes]
+Outcome = Sequence[RefusedError | None] | None  # why each event was refused; None: none was
 Stream = StreamT[bytes]
 
 
@@ -49,7 +51,7 @@ class Delivery:
         self,
         stream: Stream,
         prepare: Callable[[Received[E]], T],
-        apply: Callable[[Sequence[T]], Awaitable[None]],
+        apply: Callable[[Sequence[T]], Awaitable[Outcome]],
         *,
         kind: type[E],
         size: int,
@@ -59,7 +61,7 @@ class Delivery:
 
         Args:
             prepare: turns an event into what ``apply`` takes; raises ``RefusedError``.
-            apply: makes a batch durable. It may be called again with the same events.
+            apply: makes a batch durable; returns what it refuses. It may be called again.
             kind: the event type of the topic.
             size: most events of a batch.
             within: seconds that a batch waits to fill.
@@ -152,25 +154,27 @@ class Delivery:
         return None
 
     async def _apply(
-        self, ready: Sequence[tuple[Raw, T]], apply: Callable[[Sequence[T]], Awaitable[None]]
+        self, ready: Sequence[tuple[Raw, T]], apply: Callable[[Sequence[T]], Awaitable[Outcome]]
     ) -> None:
         """Apply all of ``ready``; an event that spoils its batch is found and buried."""
         if not ready:
             return
-        failure = await _failure(lambda: apply([item for _, item in ready]))
+        items = [item for _, item in ready]
+        found = await _tried(apply, items)
         for _ in range(ATTEMPTS - 1 if len(ready) == 1 else 0):
-            if failure is not None and failure.reason is Reason.HANDLER:
-                failure = await _failure(lambda: apply([item for _, item in ready]))
-        if failure is None:
-            for raw, _ in ready:
+            if isinstance(found, RefusedError) and found.reason is Reason.HANDLER:
+                found = await _tried(apply, items)
+        if isinstance(found, RefusedError) and len(ready) > 1:
+            half = len(ready) // 2
+            await self._apply(ready[:half], apply)
+            await self._apply(ready[half:], apply)
+            return
+        refusals = [found] if isinstance(found, RefusedError) else found or repeat(None)
+        for (raw, _), refusal in zip(ready, refusals, strict=False):
+            if refusal is not None:
+                await self._intake.bury(raw, refusal)
+            else:
                 metrics.applied(raw.message.topic, raw.message.timestamp)
-            return
-        if len(ready) == 1:
-            await self._intake.bury(ready[0][0], failure)
-            return
-        half = len(ready) // 2
-        await self._apply(ready[:half], apply)
-        await self._apply(ready[half:], apply)
 
     def _is_current(self, raw: Raw) -> bool:
         """Whether the partition has stayed ours since the event was read."""
@@ -216,10 +220,12 @@ def end_process(why: str, error: BaseException | None = None) -> None:
     os._exit(1)
 
 
-async def _failure(call: Callable[[], Awaitable[None]]) -> RefusedError | None:
-    """Return why ``call`` failed for good, or None when it succeeded."""
+async def _tried(
+    apply: Callable[[Sequence[T]], Awaitable[Outcome]], items: Sequence[T]
+) -> Outcome | RefusedError:
+    """Return what ``apply`` returns, or why it failed for good."""
     try:
-        await patiently(call)
+        return await patiently(lambda: apply(items))
     except PermanentError:
         raise
     except RefusedError as error:
@@ -227,7 +233,6 @@ async def _failure(call: Callable[[], Awaitable[None]]) -> RefusedError | None:
     except Exception as error:
         logger.exception("handler failed")
         return RefusedError(Reason.HANDLER, repr(error))
-    return None
 
 
 async def _batches(

@@ -24,6 +24,8 @@ class Reason(StrEnum):
     """The event is on a partition that its user does not belong to."""
     UNKNOWN_REQUEST = "unknown-request"
     """``memory-recalled`` names a request whose text is not known any more."""
+    FULL = "full"
+    """The user has as many records as ``SEEDMEM_USER_RECORDS`` allows."""
     HANDLER = "handler"
     """The handler failed on this event alone, three times. A fault of this service."""
 

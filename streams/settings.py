@@ -71,6 +71,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Memories up to which a user is searched exactly; above it by hnswlib. 0: hnswlib always."""
     hot_bytes: Positive = 2_000_000_000
     """Bytes of hot users before the least recently used is let go."""
+    user_records: NotNegative = 250_000
+    """Records of one user, tombstones included, at which new memories and subjects are refused. 0:
+    never."""
     threads: Positive = 1
     """Threads of each pool (queries, ingest, their encoders)."""
     batch_size: Positive = 64

@@ -17,6 +17,7 @@ from streams.faustapp import raw_topic
 from streams.indexing import Change, index
 from streams.intake import Received
 from streams.records import StoredMemory, encode_memory, memory_of, stored_rows, stored_terms
+from streams.refusal import RefusedError
 from streams.settings import Settings
 from streams.store import MEMORY, TOMBSTONE, RecordStore, Write, field
 from streams.topics import Topics
@@ -49,11 +50,11 @@ def register(
     def prepare(received: Received[MemoryCreated]) -> Draft:
         return draft(received, embedder.space)
 
-    async def apply(drafts: Sequence[Draft]) -> None:
+    async def apply(drafts: Sequence[Draft]) -> list[RefusedError | None]:
         bare = [d.event.text for d in drafts if d.vector is None and not d.event.deleted]
         encoded = await embedder.encode(bare)
         changes = await embedder.run(_changes, drafts, encoded, embedder.space)
-        await index(changes, store, users)
+        return await index(changes, store, users)
 
     @app.agent(raw_topic(app, topics.memory_created), name="index_memories", concurrency=1)
     async def index_memories(stream: Stream) -> None:

@@ -17,6 +17,7 @@ from streams.faustapp import raw_topic
 from streams.indexing import Change, index
 from streams.intake import Received
 from streams.records import NO_VECTOR, encode, field_of, name_field
+from streams.refusal import RefusedError
 from streams.settings import Settings
 from streams.store import RecordStore, Write
 from streams.topics import Topics
@@ -60,11 +61,12 @@ def register(
     def prepare(received: Received[SubjectExtracted]) -> Draft:
         return draft(received, embedder.space)
 
-    async def link(drafts: Sequence[Draft]) -> None:
+    async def link(drafts: Sequence[Draft]) -> list[RefusedError | None]:
         names = {d.name: d.arrival for d in drafts if d.takes_name}
         vectors, writes = await _name_vectors(names, embedder, store)
         kept = [Change(write, None) for write in writes]
-        await index([*kept, *(_change(d, vectors) for d in drafts)], store, users)
+        refused = await index([*kept, *(_change(d, vectors) for d in drafts)], store, users)
+        return refused[len(kept) :]
 
     @app.agent(raw_topic(app, topics.subject_extracted), name="link_subjects", concurrency=1)
     async def link_subjects(stream: Stream) -> None:

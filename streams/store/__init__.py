@@ -7,6 +7,7 @@ from streams.store.store import Page, RecordStore, connect
 from streams.store.values import (
     ERASED,
     EXTRACTED,
+    FULL,
     MEMORY,
     NAME,
     PAIR,
@@ -24,6 +25,7 @@ from streams.store.values import (
 __all__ = [
     "ERASED",
     "EXTRACTED",
+    "FULL",
     "MEMORY",
     "NAME",
     "PAIR",

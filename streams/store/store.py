@@ -14,6 +14,7 @@ from streams.store.questions import Questions
 from streams.store.session import ERASE, PUT, Command, Session
 from streams.store.values import (
     EXTRACTED,
+    FULL,
     MEMORY,
     NAME,
     PAIR,
@@ -46,9 +47,15 @@ class RecordStore:
     key belongs to another user.
     """
 
-    def __init__(self, session: Session, generation: str) -> None:
+    def __init__(self, session: Session, generation: str, *, user_records: int = 0) -> None:
+        """Start on an open session.
+
+        Args:
+            user_records: most records of one user, tombstones included; 0 for any number.
+        """
         self._session = session
         self.generation = generation
+        self._user_records = user_records
         self.graphs = GraphStore(session, generation)
         self.adapters = AdapterStore(session, generation)
         self.questions = Questions(session)
@@ -75,7 +82,8 @@ class RecordStore:
         already gets its place again.
 
         Returns:
-            The place of each write; None for one that a newer write, or an erasure, refuses.
+            The place of each write; None for one that a newer write, or an erasure, refuses;
+            ``FULL`` for a new memory or subject of a user who has ``user_records`` already.
         """
         if not writes:
             return []
@@ -90,7 +98,7 @@ class RecordStore:
         placed: list[Placed | None] = [None] * len(writes)
         order = chain.from_iterable(places.values())
         for index, sequence, born in zip(order, numbers[::2], numbers[1::2], strict=True):
-            placed[index] = Placed(sequence, born) if sequence else None
+            placed[index] = _place(sequence, born)
         return placed
 
     async def read(self, user_id: str, generation: str | None = None) -> AsyncIterator[Page]:
@@ -194,8 +202,9 @@ class RecordStore:
     def _put(self, user_id: str, key: str, writes: Sequence[Write], indices: Sequence[int]) -> _Put:
         """Return the keys and arguments of some of a user's ``writes``, into one hash."""
         keys = self._keys(user_id)
-        generation = self.generation if key == keys.records(self.generation) else ""
-        arguments: list[str | bytes | int] = [user_id, generation, len(indices)]
+        arguments: list[str | bytes | int] = [user_id, "", 0, len(indices)]
+        if key == keys.records(self.generation):
+            arguments[1:3] = self.generation, self._user_records
         for index in indices:
             write = writes[index]
             version = "" if write.version is None else write.version
@@ -230,7 +239,14 @@ async def connect(settings: Settings, generation: str, *, resumes: bool = False)
         StoreUnavailableError: the server cannot be reached now.
         StoreRefusedError: the server refuses the login.
     """
-    return RecordStore(await Session.open(settings, resumes=resumes), generation)
+    session = await Session.open(settings, resumes=resumes)
+    return RecordStore(session, generation, user_records=settings.user_records)
+
+
+def _place(sequence: int, born: int) -> Placed | None:
+    if sequence < 0:
+        return FULL
+    return Placed(sequence, born) if sequence else None
 
 
 def _check_owner(user_id: str, owner: bytes | None) -> None:

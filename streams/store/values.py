@@ -57,6 +57,10 @@ class Placed(NamedTuple):
     """Number of the write that first made the id, or brought it back from a tombstone."""
 
 
+FULL = Placed(-1, -1)
+"""The place of a write that found no room: its user has as many records as may be."""
+
+
 class Stored(NamedTuple):
     """One stored value."""
 

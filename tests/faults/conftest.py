@@ -14,8 +14,8 @@ from streams import topics
 from streams.local import LocalKafka, LocalRedis
 from streams.settings import Settings
 
+SHOWED = "showed"  # a property of a test; also those of other processes reach the summary
 worker_that_fails = Path(__file__).parents[1] / "scenarios" / "worker.py"
-_SHOWED: list[str] = []
 
 
 @pytest.fixture
@@ -73,13 +73,16 @@ def showed(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
 
     yield note
     facts.append(f"{time.monotonic() - started:.0f} s in all")
-    _SHOWED.append(f"{request.node.name}: {', '.join(facts)}")
+    request.node.user_properties.append((SHOWED, f"{request.node.name}: {', '.join(facts)}"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if _SHOWED:
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    ended = [r for r in reports if getattr(r, "when", None) == "teardown"]
+    lines = [fact for report in ended for name, fact in report.user_properties if name == SHOWED]
+    if lines:
         terminalreporter.section("what the scenarios showed")
-        for line in _SHOWED:
+        for line in lines:
             terminalreporter.write_line(line)
 
 
