@@ -12,7 +12,7 @@ import msgspec
 from streams.store.keys import UserKeys
 from streams.store.session import OWNED, Command, Session
 
-PIECE = 4_000_000  # bytes of one value, so that each call stays in the low milliseconds
+PIECE = 1_000_000  # bytes of one value, so that each call stays in the low milliseconds
 SLOTS = (":a", ":b")
 
 
