@@ -14,7 +14,6 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from itertools import repeat
 from typing import Any, TypeVar, cast
 
 import faust
@@ -169,8 +168,8 @@ class Delivery:
             await self._apply(ready[:half], apply)
             await self._apply(ready[half:], apply)
             return
-        refusals = [found] if isinstance(found, RefusedError) else found or repeat(None)
-        for (raw, _), refusal in zip(ready, refusals, strict=False):
+        refusals = [found] if isinstance(found, RefusedError) else found or [None] * len(ready)
+        for (raw, _), refusal in zip(ready, refusals, strict=True):
             if refusal is not None:
                 await self._intake.bury(raw, refusal)
             else:

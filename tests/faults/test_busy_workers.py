@@ -16,7 +16,7 @@ from streams.client import Client
 from streams.events import AdapterRetrain, Status
 from streams.store import connect
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(300)]
 
 GIANT = 50_000  # memories; above SEEDMEM_EXACT_LIMIT, so that a graph is built
 STALL = 0.05  # seconds that the event loop may be late, 99 times of 100

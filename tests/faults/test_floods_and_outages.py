@@ -18,7 +18,7 @@ from streams.client import Client
 from streams.events import Filters, MemoryCreated, Status, SubjectExtracted
 from streams.topics import Topics
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(300)]
 
 
 def most_memory(worker):

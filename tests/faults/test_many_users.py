@@ -17,7 +17,7 @@ from streams.events import Status
 from streams.records import encode, field_of
 from streams.store import Write, connect
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(400)]
 
 TINY = 100_000  # users
 HOT = 2_000_000  # bytes: some six hundred of them

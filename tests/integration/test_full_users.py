@@ -76,13 +76,13 @@ def test_what_finds_no_room_is_a_dead_letter_and_the_rest_of_the_batch_is_applie
     with Client(settings) as client:
         for n in range(6):
             client.remember("ada", f"walnut {n}", memory_id=f"m{n}")
-        for n in range(2):
-            client.remember("bob", f"walnut {n}", memory_id=f"m{n}")
+        client.remember("bob", "walnut 0")
+        told = client.remember("bob", "walnut 1").token
         client.remember("ada", "walnut, corrected", memory_id="m0")
         last = client.forget("ada", "m1")
 
         answer = client.ask("ada", "walnut", k=10, after=last, deadline_ms=20_000)
-        other = client.ask("bob", "walnut", k=10, deadline_ms=20_000)
+        other = client.ask("bob", "walnut", k=10, after=told, deadline_ms=20_000)
 
     said = {hit.memory_id: hit.text for hit in answer.hits}
     assert said == {"m0": "walnut, corrected", "m2": "walnut 2"}
