@@ -6,6 +6,8 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from streams.events import Status
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 ONE = {"conv-30"}
+AT_ONCE = 8  # questions on their way
 DEADLINE_MS = 500_000  # of a question that waits until all has been applied
 
 Conversations = Callable[[set[str] | None], Path]
@@ -71,12 +74,12 @@ def served_and_found(settings, path: Path) -> tuple[list[bool], list[bool]]:
     command = [sys.executable, "-m", "streams.cli", "import", "jsonl", str(path)]
     subprocess.run(command, env=environment, check=True, timeout=120, capture_output=True)
     served, found, encoder = [], [], load_encoder("minilm")
-    with Client(settings) as client:
+    with Client(settings) as client, ThreadPoolExecutor(AT_ONCE) as pool:
         for user, items in of_user.items():
             for last in (client.forget(user, "none"), client.link(user, "none", "none", [])):
                 client.ask(user, "ready?", after=last, deadline_ms=DEADLINE_MS)
             asked = [item for item in items if isinstance(item, QueryItem) and is_answerable(item)]
-            served += [over_kafka(client, question) for question in asked]
+            served += pool.map(partial(over_kafka, client), asked)
             found += offline(encoder, items, asked)
     return served, found
 
