@@ -11,10 +11,11 @@ UV := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes 
 	--custom-compile-command "make lock" --quiet $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-faults bench format check lock clean
+.PHONY: help demo test test-slow test-slow-together test-slow-alone test-faults \
+	 bench format check lock clean
 
 help:  ## list the targets
-	@sed -nE "s/^([a-z-]+):.*## (.*)/  make \1\t\2/p" $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE "s/^([a-z-]+):.*## (.*)/  make \1\t\2/p" $(MAKEFILE_LIST) | expand -t 20
 
 demo: $(VENV)/$(DEMO)  ## run the service here, with one person's life; DEMO=serve without torch
 	$(BIN)/seedmem demo
@@ -22,8 +23,12 @@ demo: $(VENV)/$(DEMO)  ## run the service here, with one person's life; DEMO=ser
 test: $(VENV)/test  ## run the tests, against real Kafka and Redis
 	$(PYTEST) -m "not slow" $(SIDE_BY_SIDE)
 
-test-slow: $(VENV)/test  ## run the tests that need minutes
+test-slow: test-slow-together test-slow-alone  ## run the tests that need minutes
+
+test-slow-together: $(VENV)/test
 	$(PYTEST) -m "slow and not alone" $(SIDE_BY_SIDE)
+
+test-slow-alone: $(VENV)/test  # they compare times
 	$(PYTEST) -m "slow and alone"
 
 test-faults: $(VENV)/test  ## break brokers, Redis and workers, and report; PART=f08 for one case

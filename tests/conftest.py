@@ -1,6 +1,7 @@
-"""Real Kafka and Redis, one of each for the whole run; names of its own for each test."""
+"""Real Kafka and Redis for the whole run, names for each test, and what a test showed."""
 
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from streams.topics import Topics
 pytest.register_assert_rewrite("scenarios")
 
 _READY = 60.0  # seconds; a worker waits for its partitions, on a busy machine
+_SHOWED = "showed"  # a property of a test; also those of other processes reach the summary
 _STOP = 25.0  # seconds that SIGTERM may take
 
 
@@ -162,3 +164,30 @@ def workers(settings: Settings, tmp_path: Path) -> Iterator[Callable[..., Worker
     yield make
     for worker in made:
         worker.kill()
+
+
+@pytest.fixture
+def showed(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
+    """Call it with what the test showed, by name; it is printed when the run ends."""
+    started, facts = time.monotonic(), list[str]()
+
+    def note(**found: object) -> None:
+        facts.extend(f"{name.replace('_', ' ')} {_short(value)}" for name, value in found.items())
+
+    yield note
+    facts.append(f"{time.monotonic() - started:.0f} s in all")
+    request.node.user_properties.append((_SHOWED, f"{request.node.name}: {', '.join(facts)}"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    ended = [r for r in reports if getattr(r, "when", None) == "teardown"]
+    lines = [fact for report in ended for name, fact in report.user_properties if name == _SHOWED]
+    if lines:
+        terminalreporter.section("what the scenarios showed")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+def _short(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

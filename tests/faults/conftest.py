@@ -1,7 +1,6 @@
-"""Servers that a test may break, a stage on the test's service, and what each test showed."""
+"""Servers that a test may break, and a stage on the test's service."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from streams import topics
 from streams.local import LocalKafka, LocalRedis
 from streams.settings import Settings
 
-SHOWED = "showed"  # a property of a test; also those of other processes reach the summary
 worker_that_fails = Path(__file__).parents[1] / "scenarios" / "worker.py"
 
 
@@ -61,30 +59,3 @@ def on_own_kafka(settings: Settings, own_kafka: LocalKafka) -> Settings:
     own = msgspec.structs.replace(settings, kafka=own_kafka.bootstrap)
     topics.create(own)
     return own
-
-
-@pytest.fixture
-def showed(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
-    """Call it with what the test showed, by name; it is printed when the run ends."""
-    started, facts = time.monotonic(), list[str]()
-
-    def note(**found: object) -> None:
-        facts.extend(f"{name.replace('_', ' ')} {_short(value)}" for name, value in found.items())
-
-    yield note
-    facts.append(f"{time.monotonic() - started:.0f} s in all")
-    request.node.user_properties.append((SHOWED, f"{request.node.name}: {', '.join(facts)}"))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    reports = [report for kind in terminalreporter.stats.values() for report in kind]
-    ended = [r for r in reports if getattr(r, "when", None) == "teardown"]
-    lines = [fact for report in ended for name, fact in report.user_properties if name == SHOWED]
-    if lines:
-        terminalreporter.section("what the scenarios showed")
-        for line in lines:
-            terminalreporter.write_line(line)
-
-
-def _short(value: object) -> str:
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
