@@ -12,7 +12,7 @@ UV := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes 
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-slow-together test-slow-alone test-faults \
-	 bench format check lock clean
+	bench format check lock clean
 
 help:  ## list the targets
 	@sed -nE "s/^([a-z-]+):.*## (.*)/  make \1\t\2/p" $(MAKEFILE_LIST) | expand -t 20

@@ -95,7 +95,7 @@ class Caretaker:
                 if await self._run(_adopt, user, build):
                     self.builds += 1
                     break
-            graph = await self._run(_snapshot, user)
+            graph = await self._run(snapshot, user)
             if graph is not None:
                 await self._graphs.save(user.user_id, graph)
                 user.saved = graph.sequence
@@ -124,7 +124,8 @@ def _adopt(user: HotUser, build: Build) -> bool:
         return user.state.dense.adopt(build)
 
 
-def _snapshot(user: HotUser) -> Graph | None:
+def snapshot(user: HotUser) -> Graph | None:
+    """Return the user's graph with the number of the last write in it; None without a graph."""
     with user.lock:
         sequence, blob = user.sequence, user.state.dense.snapshot()
     return None if blob is None else Graph(sequence, blob)

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from remembering import SPACE, until
 
-from seedmem.memory import Deleted, Kind, Memory
+from seedmem.memory import Deleted, Kind, Memory, key_of
 from seedmem.user import UserState
 from seedmem.vectors import Vector, pack, unit_rows, unpack
+from streams.caretaker import snapshot
 from streams.loader import Entry
 from streams.records import encode, field_of
 from streams.store import Graph, RecordStore, Write
@@ -51,7 +52,8 @@ class Writer:
         known = list(self.live)
         changed = self._chance.sample(known, min(len(known), BATCH // 10))
         gone = self._chance.sample(known, min(len(known), BATCH // 10))
-        for id in {*changed, *gone}:
+        gone = [id for id in gone if id not in changed]
+        for id in (*changed, *gone):
             del self.live[id]  # until it is applied, what is found is either
         fresh = [f"m{self._made + n}" for n in range(BATCH)]
         self._made += BATCH
@@ -62,9 +64,8 @@ class Writer:
         placed = await self._store.put(writes)
         entries: list[Entry] = []
         for one, place in zip(records, placed, strict=True):
-            if place is not None:  # one that is changed and deleted has one arrival: the first wins
-                born = {"born": place.born} if isinstance(one, Memory) else {}
-                entries.append((replace(one, sequence=place.sequence, **born), WITHOUT_WORDS))
+            born = {"born": place.born} if isinstance(one, Memory) else {}
+            entries.append((replace(one, sequence=place.sequence, **born), WITHOUT_WORDS))
         await self._users.apply({"ada": entries})
         self.entries += entries
         self.live |= {one.memory_id: one.vector for one, _ in entries if isinstance(one, Memory)}
@@ -113,11 +114,10 @@ async def test_f27_a_user_is_written_searched_and_grown_at_once(store, large, se
     assert large.caretaker.builds > 0
 
 
-def taken(user: HotUser) -> tuple[Graph, int] | None:
-    """Return a snapshot and how many memories there were."""
-    with user.lock:
-        blob = user.state.dense.snapshot()
-        return None if blob is None else (Graph(user.sequence, blob), user.state.size)
+def size_at(sequence: int, entries: Sequence[Entry]) -> int:
+    """Return how many memories there were after write number ``sequence``."""
+    newest = {key_of(one)[1]: one for one, _ in entries if one.sequence <= sequence}
+    return sum(isinstance(one, Memory) for one in newest.values())
 
 
 def replayed(
@@ -144,12 +144,12 @@ def ten_best(state: UserState, query: Vector) -> list[tuple[str, float]]:
 
 async def test_f28_each_snapshot_under_continuous_ingest_loads_in_another_process(store, large):
     writer, user = Writer(store, large), await large.get("ada")
-    snapshots: list[tuple[Graph, int]] = []
+    snapshots: list[Graph] = []
     loop = asyncio.get_running_loop()
 
     async def take() -> None:
         while len(snapshots) < 8:
-            if (found := await loop.run_in_executor(None, taken, user)) is not None:
+            if (found := await loop.run_in_executor(None, snapshot, user)) is not None:
                 snapshots.append(found)
             await asyncio.sleep(0.02)
 
@@ -166,11 +166,13 @@ async def test_f28_each_snapshot_under_continuous_ingest_loads_in_another_proces
     with ProcessPoolExecutor(1, mp_context=elsewhere) as pool:
         found = [
             await loop.run_in_executor(pool, replayed, graph, writer.entries, query)
-            for graph in [saved, *(graph for graph, _ in snapshots)]
+            for graph in [saved, *snapshots]
         ]
 
-    assert len({graph.sequence for graph, _ in snapshots}) > 5
-    assert [size for size, _, _ in found[1:]] == [size for _, size in snapshots]
+    assert len({graph.sequence for graph in snapshots}) > 5
+    assert [size for size, _, _ in found[1:]] == [
+        size_at(graph.sequence, writer.entries) for graph in snapshots
+    ]
     assert {kind for _, kind, _ in found} == {"hnsw"}
     with user.lock:
         live = ten_best(user.state, query)
